@@ -1,0 +1,109 @@
+#include "attractor/attention/attention.hpp"
+
+#include <fmt/format.h>
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+
+#include "attractor/base/error.hpp"
+#include "attractor/kernels/attention_rows.hpp"
+#include "attractor/space/space.hpp"
+
+namespace attractor {
+namespace {
+
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Map = Eigen::Map<const Matrix>;
+
+// Rows M x_i; empty matrix: the tokens themselves, not copied.
+std::span<const double> transformed(const std::vector<double>& matrix,
+                                    std::span<const double> tokens, std::size_t dim,
+                                    std::vector<double>& storage) {
+  if (matrix.empty()) return tokens;
+  const auto n = static_cast<Eigen::Index>(tokens.size() / dim), d = static_cast<Eigen::Index>(dim);
+  storage.resize(tokens.size());
+  Eigen::Map<Matrix>(storage.data(), n, d).noalias() =
+      Map(tokens.data(), n, d) * Map(matrix.data(), d, d).transpose();
+  return storage;
+}
+
+void attend_by_logits(const Attention& att, std::span<const double> tokens,
+                      std::span<const double> masses, const AttentionRequest& request,
+                      const kernels::RowSums& sums, AttentionSums& out) {
+  std::vector<double> query_storage, key_storage;
+  const auto queries = transformed(att.query, tokens, att.dim, query_storage);
+  const auto keys = transformed(att.key, tokens, att.dim, key_storage);
+  const std::span<const double> values = out.values.empty() ? tokens : std::span(out.values);
+  kernels::logit_rows({att.dim, queries, keys, values, masses, att.beta}, request.rows, sums);
+  for (std::size_t k = 0; k < out.own.size(); ++k) {
+    const std::size_t i = request.rows.empty() ? k : request.rows[k];
+    out.own[k] =
+        att.beta * dot(queries.subspan(i * att.dim, att.dim), keys.subspan(i * att.dim, att.dim));
+  }
+}
+
+}  // namespace
+
+Rule rule_named(std::string_view name) {
+  if (name == "sa") return Rule::softmax;
+  if (name == "usa") return Rule::unnormalised;
+  throw Error(fmt::format("dynamics '{}' is unknown; allowed: sa, usa", name));
+}
+
+std::string_view name(Rule rule) { return rule == Rule::softmax ? "sa" : "usa"; }
+
+double Attention::logit_bound() const {
+  if (identity_logits()) return beta;
+  const auto d = static_cast<Eigen::Index>(dim);
+  const Matrix identity = Matrix::Identity(d, d);
+  const Matrix q = query.empty() ? identity : Matrix(Map(query.data(), d, d));
+  const Matrix k = key.empty() ? identity : Matrix(Map(key.data(), d, d));
+  const Matrix product = q.transpose() * k;
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> squared(product.transpose() * product,
+                                                               Eigen::EigenvaluesOnly);
+  return beta * std::sqrt(std::max(0.0, squared.eigenvalues().maxCoeff()));
+}
+
+AttentionSums::Partition AttentionSums::partition(std::size_t row, double own_mass) const {
+  const double top = std::max(own[row], peak[row]);
+  return {own_mass * std::exp(own[row] - top) + weight[row] * std::exp(peak[row] - top), top};
+}
+
+double AttentionSums::log_partition(std::size_t row, double own_mass) const {
+  const Partition z = partition(row, own_mass);
+  return offset + z.top + std::log(z.scaled);
+}
+
+double AttentionSums::entropy(std::size_t row, double own_mass) const {
+  const Partition z = partition(row, own_mass);
+  // H = -sum_j m_j p_j ln p_j with ln p_j = l_ij - ln Z.
+  const double own_part = own_mass * std::exp(own[row] - z.top) * own[row];
+  const double others = std::exp(peak[row] - z.top) * moment[row];
+  return std::max(0.0, z.top + std::log(z.scaled) - (own_part + others) / z.scaled);
+}
+
+void attend(const Attention& att, std::span<const double> tokens, std::span<const double> masses,
+            const AttentionRequest& request, AttentionSums& out) {
+  const std::size_t count = request.rows.empty() ? masses.size() : request.rows.size();
+  out.pull.resize(request.pull ? count * att.dim : 0);
+  out.moment.resize(request.moment ? count : 0);
+  for (std::vector<double>* column : {&out.weight, &out.peak, &out.own}) column->resize(count);
+  if (att.value.empty())
+    out.values.clear();
+  else
+    transformed(att.value, tokens, att.dim, out.values);
+  const kernels::RowSums sums{out.pull, out.weight, out.moment, out.peak};
+  out.offset = 0;
+  if (!att.by_distance()) return attend_by_logits(att, tokens, masses, request, sums, out);
+
+  kernels::distance_rows({att.dim, tokens, out.values, masses, att.beta, request.lift},
+                         request.rows, sums);
+  // l_ij = beta - beta |x_i - x_j|^2 / 2, relative to beta.
+  out.offset = att.beta;
+  std::fill(out.own.begin(), out.own.end(), 0.0);
+  std::fill(out.peak.begin(), out.peak.end(), -request.lift);
+  for (std::size_t k = 0; k < out.moment.size(); ++k) out.moment[k] -= request.lift * out.weight[k];
+}
+
+}  // namespace attractor

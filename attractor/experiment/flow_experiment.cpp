@@ -1,0 +1,292 @@
+#include "attractor/experiment/flow_experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <string>
+
+#include "attractor/base/error.hpp"
+#include "attractor/experiment/checkpoint.hpp"
+#include "attractor/flow/run.hpp"
+#include "attractor/observe/pairs.hpp"
+#include "attractor/tokens/components.hpp"
+#include "attractor/tokens/token_file.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+Attention attention_of(const FlowParameters& p, std::size_t dim) {
+  const auto matrix = [&](const std::string& file) {
+    return file.empty() ? std::vector<double>{} : read_square_matrix(file, dim).data;
+  };
+  return {.rule = rule_named(p.dynamics),
+          .beta = p.beta,
+          .dim = dim,
+          .on_sphere = p.space == "sphere",
+          .query = matrix(p.query),
+          .key = matrix(p.key),
+          .value = matrix(p.value)};
+}
+
+double merge_radius_of(const FlowParameters& p) {
+  const bool automatic = p.merge_radius == "auto";
+  if (p.merge_radius == "off" || p.space != "sphere" || (automatic && p.stepper != "adaptive"))
+    return 0;
+  // The committed error (1 + beta) radius^2 stays at a hundredth of the tolerance.
+  if (automatic) return std::max(1e-9, 0.1 * std::sqrt(p.tolerance / (1 + p.beta)));
+  return std::stod(p.merge_radius);
+}
+
+double cluster_cosine_of(const FlowParameters& p) {
+  if (p.cluster_cosine != "auto") return std::stod(p.cluster_cosine);
+  // Well inside the kernel width 1/sqrt(beta); the 0.999 of the literature up to beta = 50.
+  return 1 - std::min(1e-3, 1 / (20 * std::max(p.beta, 1e-300)));
+}
+
+std::vector<flow::Time> log_times(double end, std::uint64_t count, double log_unit) {
+  const double last = std::log(end);
+  const double first = std::min(last - std::log(1e3), log_unit + std::log(1e-2));
+  std::vector<flow::Time> times{flow::Time(0)};
+  for (std::uint64_t k = 0; k < count; ++k) {
+    const double share = count > 1 ? static_cast<double>(k) / static_cast<double>(count - 1) : 1;
+    times.emplace_back(std::exp(first + share * (last - first) - log_unit), log_unit);
+  }
+  times.back() = flow::Time(end);
+  return times;
+}
+
+std::vector<flow::Time> linear_times(double end, std::uint64_t count) {
+  std::vector<flow::Time> times;
+  for (std::uint64_t k = 0; k <= count; ++k)
+    times.emplace_back(end * (static_cast<double>(k) / static_cast<double>(count)));
+  return times;
+}
+
+// Layers exist at whole numbers of steps only.
+std::vector<flow::Time> at_layers(const std::vector<flow::Time>& times, double step) {
+  std::vector<flow::Time> layers;
+  double last = -1;
+  for (const flow::Time& time : times) {
+    const double layer = std::ceil(time.value() / step * (1 - 1e-12));
+    if (layer > last) layers.emplace_back(layer * step);
+    last = std::max(last, layer);
+  }
+  return layers;
+}
+
+flow::Plan plan_of(const FlowParameters& p, double log_unit) {
+  flow::Plan plan{.end = flow::Time(p.time),
+                  .outputs = {},
+                  .output_every_step = false,
+                  .tolerance = p.tolerance,
+                  .step = p.step,
+                  .max_steps = p.max_steps};
+  const bool endless = std::isinf(p.time);
+  const bool is_long = flow::Time(p.time).in_unit(log_unit) > 100;
+  const std::string spacing = p.output_spacing != "auto" ? p.output_spacing
+                              : endless                  ? "steps"
+                              : is_long                  ? "log"
+                                                         : "linear";
+  if (p.stepper == "layers")
+    plan.end = flow::Time(std::ceil(p.time / p.step * (1 - 1e-12)) * p.step);
+  if (spacing == "steps") {
+    plan.output_every_step = true;
+  } else if (p.time == 0) {
+    plan.outputs = {flow::Time(0)};
+  } else {
+    plan.outputs =
+        spacing == "log" ? log_times(p.time, p.outputs, log_unit) : linear_times(p.time, p.outputs);
+    if (p.stepper == "layers") plan.outputs = at_layers(plan.outputs, p.step);
+  }
+  return plan;
+}
+
+// Which outputs keep all positions: evenly many of the planned ones; without a plan, whenever the
+// number of distinct tokens first falls to one of n/2, n/4, ..., 5, 4, 3, 2, 1.
+class SnapshotChoice {
+ public:
+  SnapshotChoice(std::size_t count, std::size_t planned, std::size_t tokens) : planned_(planned) {
+    if (planned_ > 0) {
+      for (std::size_t k = 0; k < count; ++k) indices_.push_back(k * (planned_ - 1) / (count - 1));
+      return;
+    }
+    for (std::size_t level = tokens / 2; level > 5; level /= 2) levels_.push_back(level);
+    for (std::size_t level = std::min<std::size_t>(5, tokens - 1); level >= 1; --level)
+      levels_.push_back(level);
+    if (levels_.size() + 1 > count)
+      levels_.erase(levels_.begin(), levels_.end() - static_cast<std::ptrdiff_t>(count - 1));
+  }
+
+  bool wants(std::size_t output, std::size_t before, std::size_t now) const {
+    if (output == 0) return true;
+    if (planned_ > 0) return std::find(indices_.begin(), indices_.end(), output) != indices_.end();
+    return std::any_of(levels_.begin(), levels_.end(),
+                       [&](std::size_t level) { return now <= level && level < before; });
+  }
+
+ private:
+  std::size_t planned_;
+  std::vector<std::size_t> indices_, levels_;
+};
+
+class Experiment {
+ public:
+  Experiment(const FlowParameters& p, const RunContext& context, TokenSet tokens)
+      : p_(p),
+        context_(context),
+        start_(std::move(tokens)),
+        count_(start_.count()),
+        command_(command(p)),
+        record_(first_record(p)),
+        flow_(attention_of(p, start_.dim), count_, record_.merge_radius),
+        logit_bound_(flow_.attention().logit_bound()),
+        plan_(plan_of(p, flow_.log_unit())),
+        choice_(snapshot_count(p, count_ * start_.dim), plan_.outputs.size(), count_),
+        options_{p.pair_threshold, std::sqrt(2 * (1 - record_.cluster_cosine)), p.seed,
+                 p.exact_limit},
+        tree_(count_, start_.dim, options_.cluster_radius) {
+    if (!std::isfinite(flow::Time(p.step).in_unit(flow_.log_unit())) && p.stepper != "adaptive")
+      throw Error(fmt::format(
+          "step = {} times e^beta overflows at beta = {}; use --stepper adaptive", p.step, p.beta));
+  }
+
+  FlowRecord run() {
+    resume_or_start();
+    const flow::Hooks hooks{
+        .output = [&](const flow::Time& t, std::span<const double> s) { observe_at(t, s); },
+        .step = [&](const flow::Step& step) { tree_.watch(step, flow_.owner()); },
+        .safe_point = [&](const flow::Progress& p) { safe_point(p); },
+        .stop = context_.stop};
+    record_.status = flow::run(flow_, flow::tableau_named(p_.stepper), plan_, progress_, hooks);
+    if (record_.status == flow::Status::interrupted && !context_.directory.empty()) checkpoint();
+    return finish();
+  }
+
+ private:
+  FlowRecord first_record(const FlowParameters& p) const {
+    FlowRecord record;
+    record.parameters = p;
+    record.tokens = count_;
+    record.dim = start_.dim;
+    record.merge_radius = merge_radius_of(p);
+    record.cluster_cosine = cluster_cosine_of(p);
+    record.engine = "dense";
+    return record;
+  }
+
+  std::filesystem::path checkpoint_file() const { return context_.directory / "checkpoint.bin"; }
+
+  void resume_or_start() {
+    std::optional<Checkpoint> saved;
+    if (!context_.directory.empty()) saved = load(checkpoint_file(), command_);
+    if (!saved) {
+      progress_.state = std::move(start_.data);
+      tree_.start(flow::Time(0), progress_.state, flow_.owner());
+      return;
+    }
+    start_.data.clear();
+    progress_ = std::move(saved->progress);
+    flow_.restore(std::move(saved->owner), std::move(saved->coalescences), saved->merge_error);
+    tree_.restore(std::move(saved->merges), std::move(saved->labels));
+    record_.series = std::move(saved->series);
+    record_.snapshots = std::move(saved->snapshots);
+  }
+
+  void observe_at(const flow::Time& time, std::span<const double> state) {
+    const std::size_t now = flow_.masses().size();
+    const std::size_t before =
+        record_.series.empty() ? count_
+                               : static_cast<std::size_t>(record_.series.back().distinct_tokens);
+    const bool keep = choice_.wants(record_.series.size(), before, now);
+    record_.series.push_back(measure(time, state, keep));
+    if (keep) take_snapshot(time, state);
+  }
+
+  observe::Observation measure(const flow::Time& time, std::span<const double> state,
+                               bool thorough) const {
+    return observe::observe(flow_.attention(), logit_bound_, state, flow_.masses(), time, options_,
+                            thorough);
+  }
+
+  void take_snapshot(const flow::Time& time, std::span<const double> state) {
+    const Components found = components(state, start_.dim, options_.cluster_radius);
+    Snapshot snapshot{time, flow_.expand(state), std::vector<std::uint32_t>(count_), {}};
+    for (std::size_t i = 0; i < count_; ++i) snapshot.clusters[i] = found.label[flow_.owner()[i]];
+    const auto pairs = observe::pair_statistics(state, start_.dim, flow_.masses(),
+                                                p_.pair_threshold, p_.seed, p_.exact_limit);
+    snapshot.cosine_histogram.assign(pairs.histogram.begin(), pairs.histogram.end());
+    record_.snapshots.push_back(std::move(snapshot));
+  }
+
+  // Between steps: report, and write a checkpoint when one is due (at most 5 % of the time).
+  void safe_point(const flow::Progress& p) {
+    if (context_.report) {
+      context_.report({fraction(p.time), p.time, flow_.masses().size(), p.steps});
+    }
+    if (context_.directory.empty()) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_checkpoint_) return;
+    if (p.steps > 0) checkpoint();
+    const auto spent = std::chrono::steady_clock::now() - now;
+    const auto pause = std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+        std::chrono::duration<double>(context_.checkpoint_seconds));
+    next_checkpoint_ = now + std::max(pause, 20 * spent);
+  }
+
+  // Linear for short runs; long ones spend their steps evenly in log t.
+  double fraction(const flow::Time& now) const {
+    if (std::isinf(p_.time)) return -1;
+    const double end = plan_.end.in_unit(flow_.log_unit()), t = now.in_unit(flow_.log_unit());
+    if (end > 100) return std::log1p(t) / std::log1p(end);
+    return end > 0 ? t / end : 1;
+  }
+
+  void checkpoint() const {
+    save({command_, progress_, flow_, tree_, record_.series, record_.snapshots}, checkpoint_file());
+  }
+
+  FlowRecord finish() {
+    record_.time = progress_.time;
+    record_.steps = progress_.steps;
+    record_.rejected = progress_.rejected;
+    observe::Observation last = measure(progress_.time, progress_.state, true);
+    if (!record_.series.empty() && record_.series.back().log10_time == last.log10_time)
+      record_.series.back() = last;
+    else
+      record_.series.push_back(last);
+    if (!record_.snapshots.empty() && record_.snapshots.back().time == progress_.time)
+      record_.snapshots.pop_back();
+    take_snapshot(progress_.time, progress_.state);
+    record_.merges = tree_.linkage();
+    record_.coalescences = flow_.coalescences();
+    record_.merge_error = flow_.merge_error();
+    record_.owner.assign(flow_.owner().begin(), flow_.owner().end());
+    return std::move(record_);
+  }
+
+  const FlowParameters& p_;
+  const RunContext& context_;
+  TokenSet start_;
+  std::size_t count_;
+  std::string command_;
+  FlowRecord record_;
+  depth::AttentionFlow flow_;
+  double logit_bound_;
+  flow::Plan plan_;
+  SnapshotChoice choice_;
+  observe::ObserveOptions options_;
+  observe::MergeTree tree_;
+  flow::Progress progress_;
+  std::chrono::steady_clock::time_point next_checkpoint_{};
+};
+
+}  // namespace
+
+FlowRecord run_flow(const FlowParameters& parameters, const RunContext& context) {
+  check(parameters);
+  return Experiment(parameters, context, make_tokens(start_of(parameters))).run();
+}
+
+}  // namespace attractor::experiment

@@ -1,0 +1,337 @@
+#include "attractor/experiment/flow_figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <optional>
+#include <utility>
+
+#include "attractor/experiment/token_figure.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+using report::Axis;
+using report::Colour;
+using report::Guide;
+using report::Mark;
+using report::Panel;
+using report::Scale;
+using report::Series;
+
+constexpr double kGap = std::numeric_limits<double>::quiet_NaN();
+constexpr double kHalf = 560, kWide = 1120, kPlot = 330;  // widths, height: pixels
+
+Series curve(Colour colour, double width) {
+  Series series;
+  series.colour = colour;
+  series.width = width;
+  return series;
+}
+
+void add_point(Series& series, double x, double y) {
+  series.x.push_back(x);
+  series.y.push_back(y);
+}
+
+// ---- Against time.
+
+struct TimeAxis {
+  Axis axis;
+  double exponent = 0;  // linear: the axis shows t / 10^exponent
+
+  double at(double log10) const {
+    if (axis.scale == Scale::power) return log10;
+    return log10 == -std::numeric_limits<double>::infinity() ? 0 : std::pow(10, log10 - exponent);
+  }
+  double at(const flow::Time& time) const { return at(time.log() / std::numbers::ln10); }
+};
+
+TimeAxis time_axis(const FlowRecord& record) {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (const auto& o : record.series) {
+    if (!std::isfinite(o.log10_time)) continue;
+    low = std::min(low, o.log10_time);
+    high = std::max(high, o.log10_time);
+  }
+  TimeAxis result{.axis = {.label = "time t"}};
+  if (!(low <= high)) return result;
+  if (high - low > 2.5) {
+    result.axis.scale = Scale::power;
+    result.axis.low = low;
+    result.axis.high = high + 0.01 * (high - low);
+    return result;
+  }
+  if (high < -3 || high >= 4) {
+    result.exponent = std::floor(high);
+    result.axis.label = fmt::format("time t / 10^{{{:.0f}}}", result.exponent);
+  }
+  result.axis.low = result.at(record.series.front().log10_time);
+  result.axis.high = result.at(high);
+  return result;
+}
+
+// Drops points that fall on the pixel of the last kept one, but keeps the ends of every jump.
+void thin(Series& series, double pixel_x, double pixel_y) {
+  Series kept = series;
+  kept.x.clear(), kept.y.clear();
+  std::size_t last = 0;
+  for (std::size_t i = 0; i < series.x.size(); ++i) {
+    const bool near = i > 0 && i + 1 < series.x.size() &&
+                      std::abs(series.x[i] - series.x[last]) < pixel_x &&
+                      std::abs(series.y[i] - series.y[last]) < pixel_y;
+    if (near) continue;
+    if (i > 0 && last + 1 < i) add_point(kept, series.x[i - 1], series.y[i - 1]);
+    add_point(kept, series.x[i], series.y[i]);
+    last = i;
+  }
+  series = std::move(kept);
+}
+
+Series against_time(const FlowRecord& record, const TimeAxis& time,
+                    double observe::Observation::*column, Mark mark, Colour colour) {
+  Series series{.mark = mark, .colour = colour, .width = 2.4};
+  std::size_t finite = 0;
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (const auto& o : record.series) {
+    add_point(series, time.at(o.log10_time), o.*column);
+    if (!std::isfinite(series.x.back()) || !std::isfinite(o.*column)) continue;
+    ++finite;
+    low = std::min(low, o.*column);
+    high = std::max(high, o.*column);
+  }
+  if (finite == 0) series.x.clear(), series.y.clear();
+  if (finite == 1) series.mark = Mark::points, series.size = 4;
+  if (finite > static_cast<std::size_t>(kWide))
+    thin(series, (time.axis.high - time.axis.low) / kWide,
+         mark == Mark::steps ? 0.5 : (high - low) / kWide);
+  return series;
+}
+
+FlowFigure framed(std::string id, std::string title, const TimeAxis& time, Axis y) {
+  FlowFigure result;
+  result.figure = {.id = std::move(id), .title = std::move(title), .width = kHalf, .height = kPlot};
+  result.figure.panels = {Panel{.x = time.axis, .y = std::move(y)}};
+  return result;
+}
+
+// One tick where merges fall on one pixel.
+std::vector<Guide> merge_ticks(const FlowRecord& record, const TimeAxis& time) {
+  std::vector<Guide> ticks;
+  const double pixel = (time.axis.high - time.axis.low) / kHalf;
+  for (const observe::Linkage& merge : record.merges) {
+    const double at = time.at(merge.time);
+    if (!std::isfinite(at) || at < time.axis.low || at > time.axis.high) continue;
+    if (ticks.empty() || std::abs(at - ticks.back().at) >= pixel)
+      ticks.push_back({.at = at, .colour = report::kVermillion, .width = 1.2, .length = 0.045});
+  }
+  return ticks;
+}
+
+std::optional<FlowFigure> cluster_figure(const FlowRecord& record, const TimeAxis& time) {
+  Series series =
+      against_time(record, time, &observe::Observation::clusters, Mark::steps, report::kBlue);
+  if (series.x.empty()) return std::nullopt;
+  double most = 1;
+  for (const double value : series.y)
+    if (std::isfinite(value)) most = std::max(most, value);
+  const bool log = most > 20;
+  Axis y{.label = "number of clusters", .scale = log ? Scale::log : Scale::linear};
+  y.low = log ? 0.75 : 0;
+  y.high = log ? most * 1.3 : most * 1.08 + 0.3;
+  FlowFigure result = framed("clusters", "Number of clusters", time, y);
+  result.figure.panels[0].series = {std::move(series)};
+  result.figure.panels[0].vertical = merge_ticks(record, time);
+  result.caption = fmt::format(
+      "Clusters are connected groups of tokens with neighbours at cosine {:.6g} or more.{}",
+      record.cluster_cosine,
+      result.figure.panels[0].vertical.empty() ? "" : " Ticks at the bottom: two clusters join.");
+  return result;
+}
+
+// Quantities that end at 1: the axis does too, unless they stay far below.
+double top(const std::vector<Series>& series) {
+  double most = 0;
+  for (const Series& s : series)
+    for (const double value : s.y)
+      if (std::isfinite(value)) most = std::max(most, value);
+  return most > 0 && most < 0.3 ? 1.2 * most : 1.06 * std::max(1.0, most);
+}
+
+std::optional<FlowFigure> energy_figure(const FlowRecord& record, const TimeAxis& time) {
+  Series ratio =
+      against_time(record, time, &observe::Observation::energy_ratio, Mark::lines, report::kGreen);
+  const bool stairs = time.axis.scale == Scale::power && record.merges.size() > 1;
+  if (!ratio.x.empty()) {
+    FlowFigure result = framed("energy", stairs ? "The energy climbs a staircase" : "Energy", time,
+                               {.label = "energy / energy of one cluster", .low = 0});
+    Panel& panel = result.figure.panels[0];
+    panel.series = {std::move(ratio)};
+    panel.horizontal = {{.at = 1, .dashed = true}};
+    panel.y.high = top(panel.series);
+    result.caption = "Relative to the energy of one cluster, the largest possible.";
+    if (stairs)
+      result.caption += " A plateau is a long-lived state of several clusters, a step a merge.";
+    return result;
+  }
+  Series level =
+      against_time(record, time, &observe::Observation::log_energy, Mark::lines, report::kGreen);
+  if (level.x.empty()) return std::nullopt;
+  FlowFigure result = framed("energy", "Energy", time, {.label = "ln E"});
+  result.figure.panels[0].series = {std::move(level)};
+  result.caption = "Logarithm of the interaction energy.";
+  return result;
+}
+
+std::optional<FlowFigure> cosine_figure(const FlowRecord& record, const TimeAxis& time) {
+  Series mean =
+      against_time(record, time, &observe::Observation::mean_cosine, Mark::lines, report::kBlue);
+  Series pairs = against_time(record, time, &observe::Observation::pair_fraction, Mark::lines,
+                              report::kOrange);
+  if ((mean.x.empty() && pairs.x.empty()) || record.tokens < 2) return std::nullopt;
+  mean.title = "mean cosine";
+  pairs.title =
+      fmt::format("fraction of pairs with cosine ≥ {:.6g}", record.parameters.pair_threshold);
+  FlowFigure result = framed("cosine", "Tokens align", time, {.label = "cosine, fraction"});
+  result.figure.height = kPlot + 30;
+  Panel& panel = result.figure.panels[0];
+  double least = 0;
+  for (const double value : mean.y)
+    if (std::isfinite(value)) least = std::min(least, value);
+  panel.horizontal = {{.at = 1, .dashed = true}};
+  panel.series = {std::move(pairs), std::move(mean)};
+  panel.y.high = top(panel.series);
+  panel.y.low = least < 0 ? least - 0.05 * panel.y.high : 0;
+  result.caption = "Over all pairs of different tokens; both are 1 when one cluster is left.";
+  return result;
+}
+
+// ---- Pairs and the merge tree.
+
+std::optional<FlowFigure> histogram_figure(const FlowRecord& record, const FlowView& view) {
+  const std::size_t last = record.snapshots.size() - 1;
+  const bool inner = view.reference > 0 && view.reference < last;
+  std::vector<std::size_t> chosen = {0, inner ? view.reference : last / 2, last};
+  chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+  FlowFigure result;
+  result.wide = true;
+  result.figure = {.id = "histogram", .columns = 3, .width = kWide, .height = 270};
+  for (const std::size_t k : chosen) {
+    const std::vector<double>& bins = record.snapshots[k].cosine_histogram;
+    Series boxes{.mark = Mark::boxes, .colour = report::kBlue};
+    double sum = 0;
+    for (std::size_t b = 0; b < bins.size(); ++b) {
+      add_point(boxes, -1 + (2 * static_cast<double>(b) + 1) / static_cast<double>(bins.size()),
+                bins[b]);
+      if (std::isfinite(bins[b])) sum += bins[b];
+    }
+    if (!(sum > 0)) continue;
+    const std::string when = k == 0 ? "start, " : k == last ? "end, " : "";
+    result.figure.panels.push_back(
+        {.title = fmt::format("{}t = {}", when, time_text(record.snapshots[k].time)),
+         .x = {.label = "cosine of a pair", .low = -1.03, .high = 1.03},
+         .y = {.label = result.figure.panels.empty() ? "fraction of pairs" : "", .low = 0},
+         .series = {std::move(boxes)}});
+  }
+  if (result.figure.panels.empty()) return std::nullopt;
+  result.figure.columns = result.figure.panels.size();
+  if (result.figure.columns == 1) result.figure.width = kHalf, result.wide = false;
+  result.caption = "Cosines of all pairs of tokens: a peak for every angle between two clusters.";
+  return result;
+}
+
+struct Branch {
+  double x, y;  // where it was born
+  int group;    // -1: of several colours
+};
+
+// Leaves in the order of a walk through the tree, so that branches do not cross.
+std::vector<double> leaf_heights(const FlowRecord& record, const std::vector<bool>& child) {
+  const std::size_t n = record.tokens;
+  std::vector<double> height(n, 0);
+  double next = 0;
+  std::vector<std::size_t> stack;
+  for (std::size_t root = 0; root < n + record.merges.size(); ++root) {
+    if (child[root]) continue;
+    stack = {root};
+    while (!stack.empty()) {
+      const std::size_t node = stack.back();
+      stack.pop_back();
+      if (node < n) {
+        height[node] = ++next;
+      } else {
+        stack.push_back(record.merges[node - n].right);
+        stack.push_back(record.merges[node - n].left);
+      }
+    }
+  }
+  return height;
+}
+
+std::optional<FlowFigure> tree_figure(const FlowRecord& record, const FlowView& view,
+                                      const TimeAxis& time) {
+  const std::size_t n = record.tokens, nodes = n + record.merges.size();
+  if (n > 128 || record.merges.empty() || std::isnan(time.axis.low)) return std::nullopt;
+  std::vector<bool> child(nodes, false);
+  for (std::size_t k = 0; k < record.merges.size(); ++k) {
+    const observe::Linkage& merge = record.merges[k];
+    if (merge.left >= n + k || merge.right >= n + k) return std::nullopt;
+    child[merge.left] = child[merge.right] = true;
+  }
+  const std::vector<double> height = leaf_heights(record, child);
+  std::vector<Branch> branches;
+  for (std::size_t i = 0; i < n; ++i) branches.push_back({time.axis.low, height[i], view.group[i]});
+  std::vector<Series> lines;  // one for each colour, the last for mixed branches
+  for (const Colour colour : view.palette) lines.push_back(curve(colour, 1.6));
+  lines.push_back(curve(report::kGrey, 1.6));
+  const auto draw = [&lines](const Branch& b, double to_x, double to_y) {
+    Series& s = b.group < 0 ? lines.back() : lines[static_cast<std::size_t>(b.group)];
+    for (const auto& [x, y] : {std::pair(b.x, b.y), {to_x, b.y}, {to_x, to_y}, {kGap, kGap}})
+      add_point(s, x, y);
+  };
+  for (const observe::Linkage& merge : record.merges) {
+    const Branch a = branches[merge.left], b = branches[merge.right];
+    const double x = std::clamp(time.at(merge.time), time.axis.low, time.axis.high);
+    const double y = 0.5 * (a.y + b.y);
+    draw(a, x, y);
+    draw(b, x, y);
+    branches.push_back({x, y, a.group == b.group ? a.group : -1});
+  }
+  for (std::size_t node = 0; node < nodes; ++node)
+    if (!child[node]) draw(branches[node], time.axis.high, branches[node].y);
+  FlowFigure result = framed("merge_tree", "Who merged with whom, and when", time,
+                             {.label = "tokens", .ticks = false});
+  result.figure.panels[0].series = std::move(lines);
+  result.figure.panels[0].y.low = 0;
+  result.figure.panels[0].y.high = static_cast<double>(n) + 1;
+  result.figure.height = kPlot + 30;
+  result.caption =
+      "Every line that starts at the left is a token; lines join when their clusters do. Colours "
+      "as above, grey where clusters of several colours have joined.";
+  return result;
+}
+
+}  // namespace
+
+std::vector<FlowFigure> flow_figures(const FlowRecord& record, const FlowView& view) {
+  std::vector<FlowFigure> figures;
+  const auto add = [&figures](std::optional<FlowFigure> figure) {
+    if (figure) figures.push_back(std::move(*figure));
+  };
+  const TimeAxis time = time_axis(record);
+  if (!view.xyz.empty()) add(token_figure(record, view));
+  add(cluster_figure(record, time));
+  add(energy_figure(record, time));
+  std::optional<FlowFigure> cosine = cosine_figure(record, time), tree;
+  if (!view.xyz.empty()) tree = tree_figure(record, view, time);
+  if (cosine && !tree) cosine->wide = true, cosine->figure.width = kWide;  // nothing stands beside
+  add(std::move(cosine));
+  add(std::move(tree));
+  if (!view.xyz.empty()) add(histogram_figure(record, view));
+  return figures;
+}
+
+}  // namespace attractor::experiment

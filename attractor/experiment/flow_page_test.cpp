@@ -1,0 +1,233 @@
+#include "attractor/experiment/flow_page.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <numbers>
+
+#include "attractor/base/file.hpp"
+#include "attractor/base/random.hpp"
+#include "attractor/experiment/flow_figures.hpp"
+#include "attractor/experiment/flow_view.hpp"
+#include "attractor/space/space.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+flow::Time power_of_ten(double exponent) { return flow::Time(1, exponent * std::numbers::ln10); }
+
+// Tokens that fall onto two poles, then onto one; times 0, 1e-2, 1e10, 1e40 and 1e400.
+FlowRecord made_up(std::size_t tokens, std::size_t dim) {
+  FlowRecord record;
+  record.parameters.tokens = tokens;
+  record.parameters.dim = dim;
+  record.tokens = tokens;
+  record.dim = dim;
+  record.steps = 12345;
+  record.engine = "dense";
+  const Stream stream(1, "test.page");
+  const double exponents[] = {-std::numeric_limits<double>::infinity(), -2, 10, 40, 400};
+  for (std::size_t k = 0; k < 5; ++k) {
+    Snapshot s;
+    s.time = k == 0 ? flow::Time(0) : power_of_ten(exponents[k]);
+    s.positions.assign(tokens * dim, 0.0);
+    for (std::size_t i = 0; i < tokens; ++i) {
+      const auto row = std::span(s.positions).subspan(i * dim, dim);
+      if (k < 2) stream.normals(i, row);
+      if (k >= 2) row[k < 4 ? i % 2 : 0] = 1;
+      Sphere(dim).retract(row);
+      s.clusters.push_back(static_cast<std::uint32_t>(k < 2 ? i : k < 4 ? i % 2 : 0));
+    }
+    s.cosine_histogram.assign(100, tokens > 1 ? 0.01 : 0.0);
+    record.snapshots.push_back(s);
+    observe::Observation o;
+    o.time = s.time.value();
+    o.log10_time = exponents[k];
+    o.clusters = static_cast<double>(k < 2 ? tokens : k < 4 ? 2 : 1);
+    o.mean_cosine = o.energy_ratio = static_cast<double>(k) / 4;
+    record.series.push_back(o);
+  }
+  record.time = record.snapshots.back().time;
+  record.owner.assign(tokens, 0);
+  std::uint32_t left = 0;
+  for (std::uint32_t i = 1; i < tokens; ++i) {
+    const auto n = static_cast<std::uint32_t>(tokens);
+    record.merges.push_back({left, i, i + 1, power_of_ten(9.0 * i)});
+    left = n + i - 1;
+  }
+  return record;
+}
+
+class FlowPageTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ =
+        fs::path(testing::TempDir()) /
+        (std::string("page_") + testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::remove_all(directory_);
+  }
+  void TearDown() override { fs::remove_all(directory_); }
+
+  std::string page(const FlowRecord& record, const std::string& name = "run") {
+    write_flow_page(record, directory_ / name);
+    return read_file(directory_ / name / "index.html", 1 << 26);
+  }
+  fs::path directory_;
+};
+
+std::size_t count(const std::string& text, std::string_view part) {
+  std::size_t found = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size())
+    ++found;
+  return found;
+}
+
+bool has(const std::string& text, std::string_view part) { return count(text, part) > 0; }
+
+// Nothing is loaded: the only addresses are the names of the SVG namespaces.
+void expect_self_contained(const std::string& text) {
+  EXPECT_EQ(count(text, "http://"),
+            count(text, "xmlns=\"http://www.w3.org/2000/svg\"") +
+                count(text, "xmlns:xlink=\"http://www.w3.org/1999/xlink\""));
+  for (const std::string_view load : {"https://", " src=", "<link", "@import", "url(", "fetch("})
+    EXPECT_FALSE(has(text, load)) << load;
+}
+
+void expect_whole(const std::string& text) {
+  EXPECT_TRUE(text.starts_with("<!doctype html>"));
+  EXPECT_TRUE(text.ends_with("</html>\n"));
+  EXPECT_TRUE(has(text, "id=\"viewer-data\""));
+  EXPECT_TRUE(has(text, "attractor flow"));
+  EXPECT_TRUE(has(text, "snapshots/positions"));
+  EXPECT_FALSE(has(text, "Figures are missing"));
+  expect_self_contained(text);
+}
+
+TEST_F(FlowPageTest, EveryDimension) {
+  if (!report::figures_available()) GTEST_SKIP() << "gnuplot is not installed";
+  for (const std::size_t dim : {2, 3, 8}) {
+    const std::string text = page(made_up(12, dim), std::to_string(dim));
+    expect_whole(text);
+    EXPECT_TRUE(has(text, "one cluster at t = 10<sup>400</sup>")) << dim;
+    for (const std::string name : {"tokens", "clusters", "energy", "cosine", "merge_tree"})
+      for (const std::string kind : {".svg", ".pdf", ".png"})
+        EXPECT_TRUE(fs::exists(directory_ / std::to_string(dim) / "figures" / (name + kind)));
+  }
+  EXPECT_TRUE(has(page(made_up(12, 8)), "principal components"));
+}
+
+TEST_F(FlowPageTest, EqualRunsEqualBytes) {
+  EXPECT_EQ(page(made_up(9, 3), "a"), page(made_up(9, 3), "b"));
+}
+
+TEST_F(FlowPageTest, EscapesWhatComesFromOutside) {
+  FlowRecord record = made_up(6, 3);
+  record.parameters.init = "file";
+  record.parameters.tokens_file = "</script><b>'\"&^{x}.npy";
+  record.engine = "<i>dense";
+  const std::string text = page(record);
+  EXPECT_FALSE(has(text, "<b>"));
+  EXPECT_FALSE(has(text, "<i>"));
+  EXPECT_EQ(count(text, "</script>"), 2u);
+  EXPECT_TRUE(has(text, "&lt;/script&gt;&lt;b&gt;&#39;&quot;&amp;^{x}.npy"));
+}
+
+TEST_F(FlowPageTest, ThinRecords) {
+  FlowRecord record = made_up(1, 3);
+  EXPECT_TRUE(has(page(record), "1 token on the sphere"));
+  record = made_up(5, 2);
+  record.merges.clear();
+  EXPECT_FALSE(has(page(record), "figure-merge_tree"));
+  record.series.resize(1);
+  record.snapshots.resize(1);
+  EXPECT_TRUE(has(page(record), "5 clusters at"));
+  record.series.clear();
+  record.snapshots.clear();
+  EXPECT_TRUE(has(page(record), "</html>"));
+}
+
+TEST_F(FlowPageTest, UnknownNumbers) {
+  for (const std::size_t dim : {2, 3, 8}) {
+    FlowRecord record = made_up(7, dim);
+    record.parameters.space = dim == 3 ? "euclidean" : "sphere";
+    for (observe::Observation& o : record.series) {
+      for (const observe::Column& column : observe::columns())
+        if (column.name != "log10_time") o.*column.value = kNan;
+    }
+    record.snapshots.back().positions.assign(7 * dim, kNan);
+    record.snapshots.back().cosine_histogram.assign(100, kNan);
+    record.status = flow::Status::not_finite;
+    const std::string text = page(record);
+    EXPECT_TRUE(has(text, "not finite"));
+    EXPECT_FALSE(has(text, ">nan<"));
+    EXPECT_FALSE(has(text, "Figures are missing"));
+    expect_self_contained(text);
+  }
+}
+
+TEST_F(FlowPageTest, WithoutGnuplot) {
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", "/nonexistent", 1);
+  const std::string text = page(made_up(6, 3));
+  ::setenv("PATH", path.c_str(), 1);
+  EXPECT_TRUE(has(text, "gnuplot was not found"));
+  EXPECT_TRUE(has(text, "id=\"viewer-data\""));
+  EXPECT_TRUE(has(text, "tolerance"));
+}
+
+TEST(FlowView, ThinsAndColours) {
+  const FlowRecord record = made_up(4500, 3);
+  const FlowView view = flow_view(record);
+  EXPECT_EQ(view.shown.size(), 1500u);
+  EXPECT_EQ(view.reference, 2u);  // the first of two clusters: the end has one
+  EXPECT_NE(view.group[0], view.group[1]);
+  const std::vector<Marker> spots = markers(view, 4, 1);
+  ASSERT_EQ(spots.size(), 1u);
+  EXPECT_EQ(spots[0].count, 1500u);
+  EXPECT_GT(spots[0].z, 0);  // faces the reader
+}
+
+TEST(FlowView, PrincipalComponentsKeepLengths) {
+  // All tokens in one plane: nothing of it is lost.
+  FlowRecord record = made_up(20, 600);
+  for (Snapshot& s : record.snapshots) {
+    for (std::size_t i = 0; i < 20; ++i) {
+      const auto row = std::span(s.positions).subspan(i * 600, 600);
+      std::fill(row.begin(), row.end(), 0.0);
+      row[17] = std::cos(0.3 * static_cast<double>(i));
+      row[401] = std::sin(0.3 * static_cast<double>(i));
+    }
+  }
+  const FlowView view = flow_view(record);
+  EXPECT_NE(view.caption.find("100 %"), std::string::npos) << view.caption;
+  for (std::size_t i = 0; i < 20; ++i)
+    EXPECT_NEAR(std::hypot(view.xyz[0][3 * i], view.xyz[0][3 * i + 1]), 1, 1e-12);
+}
+
+TEST(FlowView, TellsTheMovingSnapshots) {
+  FlowRecord record = made_up(8, 3);
+  for (int copy = 0; copy < 30; ++copy) record.snapshots.push_back(record.snapshots.back());
+  const std::vector<std::size_t> chosen = telling_snapshots(flow_view(record), 8);
+  ASSERT_EQ(chosen.size(), 8u);
+  EXPECT_EQ(chosen.front(), 0u);
+  EXPECT_EQ(chosen.back(), 34u);
+  EXPECT_LE(chosen[2], 4u);
+  for (std::size_t k = 1; k < chosen.size(); ++k) EXPECT_LT(chosen[k - 1], chosen[k]);
+}
+
+TEST(TimeText, PlainThenPowers) {
+  EXPECT_EQ(time_text(flow::Time(0)), "0");
+  EXPECT_EQ(time_text(flow::Time(0.125)), "0.125");
+  EXPECT_EQ(time_text(flow::Time(2500)), "2500");
+  EXPECT_EQ(time_text(flow::Time(1.6e30)), "1.6·10^{30}");
+  EXPECT_EQ(time_text(flow::Time(9.99e20)), "10^{21}");
+  EXPECT_EQ(time_text(power_of_ten(-400)), "10^{−400}");
+}
+
+}  // namespace
+}  // namespace attractor::experiment

@@ -1,0 +1,41 @@
+// What a run of `attractor flow` leaves: the one value that result.h5, summary.json, the figures
+// and the page are made from.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "attractor/depth/attention_flow.hpp"
+#include "attractor/experiment/flow_parameters.hpp"
+#include "attractor/flow/status.hpp"
+#include "attractor/observe/merge_tree.hpp"
+#include "attractor/observe/observation.hpp"
+
+namespace attractor::experiment {
+
+/// All original tokens at one time.
+struct Snapshot {
+  flow::Time time;
+  std::vector<double> positions;         // tokens x dim
+  std::vector<std::uint32_t> clusters;   // label of each token
+  std::vector<double> cosine_histogram;  // 100 equal bins on [-1, 1], fractions of pairs
+};
+
+struct FlowRecord {
+  FlowParameters parameters;
+  std::size_t tokens = 0, dim = 0;  // as made: a file decides its own
+  double cluster_cosine = 0.999, merge_radius = 0;
+  flow::Status status = flow::Status::complete;
+  flow::Time time;
+  std::uint64_t steps = 0, rejected = 0;
+  std::vector<observe::Observation> series;  // ascending in time; the last one is the end state
+  std::vector<Snapshot> snapshots;           // first: start, last: end
+  std::vector<observe::Linkage> merges;
+  std::vector<depth::Coalescence> coalescences;
+  double merge_error = 0;
+  std::vector<std::uint32_t> owner;  // final group of every token
+  std::string engine;
+};
+
+}  // namespace attractor::experiment

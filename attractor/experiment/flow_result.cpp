@@ -1,0 +1,167 @@
+#include "attractor/experiment/flow_result.hpp"
+
+#include <cmath>
+#include <numbers>
+
+#include "attractor/base/file.hpp"
+#include "attractor/base/version.hpp"
+#include "attractor/experiment/flow_page.hpp"
+#include "attractor/report/hdf5.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
+
+double log10_of(const flow::Time& time) { return time.log() / std::numbers::ln10; }
+
+Json parameters_json(const FlowParameters& parameters) {
+  FlowParameters copy = parameters;
+  Json json;
+  for (const Parameter& p : list(copy)) json[p.name] = p.json();
+  return json;
+}
+
+void write_header(const FlowRecord& r, Hdf5Writer& file) {
+  file.attribute("/", "format", std::string_view("attractor flow 1"));
+  file.attribute("/", "version", std::string_view(kVersion));
+  file.attribute("/", "command", std::string_view(command(r.parameters)));
+  file.attribute("/", "parameters", std::string_view(parameters_json(r.parameters).dump()));
+  file.attribute("/", "status", flow::name(r.status));
+  file.attribute("/", "engine", std::string_view(r.engine));
+  file.attribute("/", "seed", r.parameters.seed);
+  file.attribute("/", "tokens", r.tokens);
+  file.attribute("/", "dim", r.dim);
+  file.attribute("/", "steps", r.steps);
+  file.attribute("/", "rejected", r.rejected);
+  file.attribute("/", "time", r.time.value());
+  file.attribute("/", "log10_time", log10_of(r.time));
+  file.attribute("/", "cluster_cosine", r.cluster_cosine);
+  file.attribute("/", "merge_radius", r.merge_radius);
+  file.attribute("/", "merge_error", r.merge_error);
+}
+
+void write_series(const FlowRecord& r, Hdf5Writer& file) {
+  for (const observe::Column& column : observe::columns()) {
+    std::vector<double> values;
+    for (const observe::Observation& o : r.series) values.push_back(o.*column.value);
+    const std::string path = "/series/" + std::string(column.name);
+    file.dataset(path, values, {values.size()});
+    file.attribute(path, "meaning", column.meaning);
+  }
+}
+
+template <class Row, class T, class Field>
+void write_column(Hdf5Writer& file, const std::string& path, const std::vector<Row>& rows,
+                  const Field& field) {
+  std::vector<T> values;
+  for (const Row& row : rows) values.push_back(field(row));
+  file.dataset(path, std::span<const T>(values), {values.size()});
+}
+
+template <class T, class Field>
+void write_stacked(const FlowRecord& r, Hdf5Writer& file, const std::string& path,
+                   const Field& field, std::vector<std::size_t> shape) {
+  std::vector<T> all;
+  all.reserve(r.snapshots.size() * (r.snapshots[0].*field).size());
+  for (const Snapshot& s : r.snapshots) all.insert(all.end(), (s.*field).begin(), (s.*field).end());
+  shape.insert(shape.begin(), r.snapshots.size());
+  file.dataset(path, std::span<const T>(all), shape);
+}
+
+void write_snapshots(const FlowRecord& r, Hdf5Writer& file) {
+  write_column<Snapshot, double>(file, "/snapshots/time", r.snapshots,
+                                 [](const Snapshot& s) { return s.time.value(); });
+  write_column<Snapshot, double>(file, "/snapshots/log10_time", r.snapshots,
+                                 [](const Snapshot& s) { return log10_of(s.time); });
+  write_stacked<double>(r, file, "/snapshots/positions", &Snapshot::positions, {r.tokens, r.dim});
+  write_stacked<std::uint32_t>(r, file, "/snapshots/clusters", &Snapshot::clusters, {r.tokens});
+  write_stacked<double>(r, file, "/snapshots/cosine_histogram", &Snapshot::cosine_histogram,
+                        {r.snapshots[0].cosine_histogram.size()});
+}
+
+void write_merges(const FlowRecord& r, Hdf5Writer& file) {
+  using observe::Linkage;
+  const auto whole = [&](const char* name, std::uint32_t Linkage::*field) {
+    write_column<Linkage, std::uint32_t>(file, std::string("/merge_tree/") + name, r.merges,
+                                         [&](const Linkage& m) { return m.*field; });
+  };
+  whole("left", &Linkage::left);
+  whole("right", &Linkage::right);
+  whole("size", &Linkage::size);
+  write_column<Linkage, double>(file, "/merge_tree/time", r.merges,
+                                [](const Linkage& m) { return m.time.value(); });
+  write_column<Linkage, double>(file, "/merge_tree/log10_time", r.merges,
+                                [](const Linkage& m) { return log10_of(m.time); });
+  using depth::Coalescence;
+  const std::string group = "/coalescences/";
+  write_column<Coalescence, std::uint32_t>(file, group + "into", r.coalescences,
+                                           [](const Coalescence& c) { return c.into; });
+  write_column<Coalescence, std::uint32_t>(file, group + "absorbed", r.coalescences,
+                                           [](const Coalescence& c) { return c.absorbed; });
+  write_column<Coalescence, double>(file, group + "error", r.coalescences,
+                                    [](const Coalescence& c) { return c.error; });
+  write_column<Coalescence, double>(file, group + "log10_time", r.coalescences,
+                                    [](const Coalescence& c) { return log10_of(c.time); });
+}
+
+}  // namespace
+
+Json summary(const FlowRecord& r, double wall_seconds) {
+  const observe::Observation& end = r.series.back();
+  Json json;
+  json["command"] = command(r.parameters);
+  json["status"] = flow::name(r.status);
+  json["time"] = number(r.time.value());
+  json["log10_time"] = number(log10_of(r.time));
+  json["steps"] = r.steps;
+  json["rejected_steps"] = r.rejected;
+  json["tokens"] = r.tokens;
+  json["dim"] = r.dim;
+  json["beta"] = r.parameters.beta;
+  json["dynamics"] = r.parameters.dynamics;
+  for (const observe::Column& column : observe::columns())
+    if (column.name != "time" && column.name != "log10_time")
+      json[std::string(column.name)] = number(end.*column.value);
+  for (const char* name : {"clusters", "largest_cluster", "distinct_tokens"})
+    json[name] = json[name].get<std::uint64_t>();
+  json["hemisphere"] = std::isnan(end.hemisphere) ? Json(nullptr) : Json(end.hemisphere == 1);
+  json["sampled"] = end.sampled == 1;
+  json["cluster_cosine"] = r.cluster_cosine;
+  json["merges"] = r.merges.size();
+  json["merge_radius"] = r.merge_radius;
+  json["merge_error"] = r.merge_error;
+  json["engine"] = r.engine;
+  json["version"] = kVersion;
+  json["wall_seconds"] = wall_seconds;
+  json["parameters"] = parameters_json(r.parameters);
+  return json;
+}
+
+void write_result_file(const FlowRecord& record, const std::filesystem::path& path) {
+  Hdf5Writer file;
+  write_header(record, file);
+  write_series(record, file);
+  write_snapshots(record, file);
+  write_merges(record, file);
+  file.dataset("/final/owner", record.owner, {record.owner.size()});
+  file.commit(path);
+}
+
+void write_result(const FlowRecord& record, double wall_seconds,
+                  const std::filesystem::path& directory) {
+  write_result_file(record, directory / "result.h5");
+  write_flow_page(record, directory);
+  write_file(directory / "summary.json", summary(record, wall_seconds).dump(2) + "\n");
+}
+
+double result_bytes(std::size_t tokens, std::size_t dim, const FlowParameters& parameters) {
+  const double numbers = static_cast<double>(tokens) * static_cast<double>(dim);
+  const auto kept = static_cast<double>(snapshot_count(parameters, tokens * dim));
+  const double rows = static_cast<double>(parameters.outputs);
+  return 2 * kept * numbers * 8 + rows * 200 + static_cast<double>(tokens) * 64 + 2e6;
+}
+
+}  // namespace attractor::experiment

@@ -1,0 +1,118 @@
+#include "attractor/experiment/parameter.hpp"
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "attractor/base/error.hpp"
+#include "attractor/base/file.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+std::string number(double x) {
+  if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
+  return fmt::format("{}", x);
+}
+
+template <class Number>
+bool parse(std::string_view text, Number& value) {
+  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// Whole numbers may be written like 1e6.
+bool parse_whole(std::string_view text, std::uint64_t& value) {
+  if (parse(text, value)) return true;
+  double x = 0;
+  if (!parse(text, x) || !(x >= 0 && x < 0x1p53) || x != std::floor(x)) return false;
+  value = static_cast<std::uint64_t>(x);
+  return true;
+}
+
+}  // namespace
+
+std::string Parameter::allowed() const {
+  if (!choices.empty()) return fmt::format("{}", fmt::join(choices, ", "));
+  if (!words.empty()) return words;
+  if (std::holds_alternative<std::string*>(target)) return "text";
+  const std::string kind = std::holds_alternative<std::uint64_t*>(target) ? "whole number, " : "";
+  const double low = std::holds_alternative<std::uint64_t*>(target) ? std::max(0.0, least) : least;
+  if (std::isinf(low) && std::isinf(most)) return kind + "any finite number";
+  if (std::isinf(most))
+    return kind + fmt::format("{} {}", above_least ? "above" : "at least", number(low));
+  return kind + fmt::format("{}{} to {}", above_least ? "above " : "", number(low), number(most));
+}
+
+void Parameter::set(std::string_view text) const {
+  const auto refuse = [&] {
+    throw Error(fmt::format("{} = '{}' is not allowed; allowed: {}", name, text, allowed()));
+  };
+  const auto in_range = [&](double x) {
+    return x <= most && (above_least ? x > least : x >= least);
+  };
+  if (auto* const* real = std::get_if<double*>(&target)) {
+    double x = 0;
+    if (!parse(text, x) || std::isnan(x) || !in_range(x)) refuse();
+    **real = x;
+  } else if (auto* const* whole = std::get_if<std::uint64_t*>(&target)) {
+    std::uint64_t x = 0;
+    if (!parse_whole(text, x) || !in_range(static_cast<double>(x))) refuse();
+    **whole = x;
+  } else {
+    if (!choices.empty() && std::find(choices.begin(), choices.end(), text) == choices.end())
+      refuse();
+    *std::get<std::string*>(target) = text;
+  }
+}
+
+std::string Parameter::text() const {
+  if (auto* const* real = std::get_if<double*>(&target)) return number(**real);
+  if (auto* const* whole = std::get_if<std::uint64_t*>(&target)) return fmt::format("{}", **whole);
+  return *std::get<std::string*>(target);
+}
+
+nlohmann::ordered_json Parameter::json() const {
+  if (auto* const* real = std::get_if<double*>(&target))
+    return std::isfinite(**real) ? nlohmann::ordered_json(**real)
+                                 : nlohmann::ordered_json(number(**real));
+  if (auto* const* whole = std::get_if<std::uint64_t*>(&target)) return **whole;
+  return *std::get<std::string*>(target);
+}
+
+const Parameter& find(const ParameterList& list, std::string_view name) {
+  const auto at =
+      std::find_if(list.begin(), list.end(), [&](const Parameter& p) { return p.name == name; });
+  if (at != list.end()) return *at;
+  std::vector<std::string> names;
+  for (const Parameter& p : list) names.push_back(p.name);
+  throw Error(fmt::format("parameter '{}' is unknown; allowed: {}", name, fmt::join(names, ", ")));
+}
+
+void set_from_toml(const ParameterList& list, const std::string& file) {
+  const std::string content = read_file(file, 1 << 20);
+  toml::table table;
+  try {
+    table = toml::parse(content, file);
+  } catch (const toml::parse_error& error) {
+    throw Error(
+        fmt::format("{}, line {}: {}", file, error.source().begin.line, error.description()));
+  }
+  for (const auto& [key, node] : table) {
+    const Parameter& parameter = find(list, key.str());
+    if (const auto text = node.value_exact<std::string>())
+      parameter.set(*text);
+    else if (const auto whole = node.value_exact<std::int64_t>())
+      parameter.set(fmt::format("{}", *whole));
+    else if (const auto real = node.value_exact<double>())
+      parameter.set(number(*real));
+    else
+      throw Error(fmt::format("{}: {} must be a number or a text", file, key.str()));
+  }
+}
+
+}  // namespace attractor::experiment

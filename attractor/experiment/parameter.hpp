@@ -1,0 +1,46 @@
+// Parameters, listed once: name, help, what is allowed, default. The list drives the command line,
+// TOML, the parameters stored with a result and the documentation, and every value enters through
+// set(), so that all of them accept the same words and refuse with the same sentence.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace attractor::experiment {
+
+struct Parameter {
+  using Target = std::variant<double*, std::uint64_t*, std::string*>;
+
+  std::string name;   // as on the command line, without dashes
+  std::string group;  // heading in --help
+  std::string help;
+  Target target;
+  double least = -std::numeric_limits<double>::infinity();
+  double most = std::numeric_limits<double>::infinity();
+  bool above_least = false;          // the lower end itself is not allowed
+  std::vector<std::string> choices;  // texts only
+  std::string words;                 // extra words a text parameter takes, for the help
+
+  /// Range or choices in words, for help and messages.
+  std::string allowed() const;
+  /// Parses and checks; throws Error naming the parameter, the value and what is allowed.
+  void set(std::string_view text) const;
+  /// The present value as text that set() takes back exactly.
+  std::string text() const;
+  nlohmann::ordered_json json() const;
+};
+
+using ParameterList = std::vector<Parameter>;
+
+const Parameter& find(const ParameterList& list, std::string_view name);
+
+/// Sets every key of a TOML file; throws Error on a syntax error, an unknown key or a bad value.
+void set_from_toml(const ParameterList& list, const std::string& file);
+
+}  // namespace attractor::experiment

@@ -1,0 +1,34 @@
+// One directory per run. `run.toml` holds the parameters from the first moment, `checkpoint.bin`
+// the way so far, and result.h5, summary.json, figures/ and index.html appear when the run has
+// ended.
+#pragma once
+
+#include <filesystem>
+
+#include "attractor/experiment/flow_parameters.hpp"
+
+namespace attractor::experiment {
+
+class RunDirectory {
+ public:
+  /// A new run: the directory must not exist or be empty. Throws Error otherwise, saying whose it
+  /// is.
+  static RunDirectory create(const std::filesystem::path& path, const FlowParameters& parameters);
+  /// An interrupted run: reads its parameters. Throws Error if there is none or it has ended.
+  static RunDirectory resume(const std::filesystem::path& path, FlowParameters& parameters);
+
+  RunDirectory(RunDirectory&& other) noexcept;
+  RunDirectory& operator=(RunDirectory&&) = delete;
+  ~RunDirectory();
+
+  const std::filesystem::path& path() const { return path_; }
+  /// The run has ended and its result is on disk: the checkpoint is no longer needed.
+  void close();
+
+ private:
+  explicit RunDirectory(std::filesystem::path path);
+  std::filesystem::path path_;
+  int lock_ = -1;  // held while this process works on the run
+};
+
+}  // namespace attractor::experiment

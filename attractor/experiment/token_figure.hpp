@@ -1,0 +1,12 @@
+// Tokens at telling times, a panel for each: on the circle, on the sphere (orthographic, with
+// meridians and parallels every 30 degrees), or in their principal plane (flow_view.hpp).
+#pragma once
+
+#include "attractor/experiment/flow_figures.hpp"
+
+namespace attractor::experiment {
+
+/// The view has at least one snapshot.
+FlowFigure token_figure(const FlowRecord& record, const FlowView& view);
+
+}  // namespace attractor::experiment

@@ -1,0 +1,46 @@
+// A flow: dx/dt = drift(x) for a state of points on a space. Depth moves tokens and freezes
+// attention; training moves attention and freezes tokens; both are flows, and run() is their only
+// time loop.
+//
+// Rates may span hundreds of orders of magnitude, so drift is asked for per unit of time
+// e^log_unit: out = e^log_unit * dx/dt, with full relative accuracy whatever the unit.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "attractor/flow/time.hpp"
+#include "attractor/space/space.hpp"
+
+namespace attractor::flow {
+
+class Flow {
+ public:
+  virtual ~Flow() = default;
+
+  virtual const Space& space() const = 0;
+  virtual void drift(std::span<const double> state, double log_unit,
+                     std::span<double> out) const = 0;
+
+  /// What one layer adds before normalisation; for a gradient flow it is the drift, and the layer
+  /// map is gradient descent.
+  virtual void increment(std::span<const double> state, double log_unit,
+                         std::span<double> out) const {
+    drift(state, log_unit, out);
+  }
+
+  /// ln of the natural unit of time (0, or -beta for unnormalised attention).
+  virtual double log_unit() const { return 0; }
+  /// A unit in which the fastest motion of this state is of order one; asked for only when the
+  /// drift in the present unit is zero or out of range.
+  virtual double fitting_log_unit(std::span<const double> /*state*/, double present) const {
+    return present;
+  }
+
+  /// Called between steps: may shorten the state (coalesced tokens). True if it did.
+  virtual bool simplify(const Time& /*now*/, std::vector<double>& /*state*/) { return false; }
+  /// Nothing will ever move again (one token left).
+  virtual bool at_rest(std::span<const double> /*state*/) const { return false; }
+};
+
+}  // namespace attractor::flow

@@ -1,0 +1,64 @@
+// The only time loop. It steps a flow from its progress to the end of the plan, hands states out at
+// the requested times, and keeps all it needs to go on in `Progress`, so that a run stopped
+// anywhere and continued ends with the same bits.
+//
+//   flow::Progress progress{.state = tokens};
+//   Status status = flow::run(my_flow, flow::dormand_prince(), {.end = Time(10)}, progress, hooks);
+//
+// Adaptive methods keep the error of every point below tolerance * min(1, h) in each step of length
+// h (in the flow's natural unit of time), so the global error is proportional to the tolerance.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "attractor/flow/flow.hpp"
+#include "attractor/flow/status.hpp"
+#include "attractor/flow/stepper.hpp"
+
+namespace attractor::flow {
+
+inline const Time kForever{std::numeric_limits<double>::infinity()};
+
+struct Plan {
+  Time end = kForever;             // kForever: until the flow is at rest
+  std::vector<Time> outputs;       // ascending
+  bool output_every_step = false;  // also after each accepted step
+  double tolerance = 1e-8;         // adaptive methods
+  double step = 0.1;               // fixed-step methods, in time; the last step ends at `end`
+  std::uint64_t max_steps = 10'000'000;
+};
+
+struct Progress {
+  std::vector<double> state;
+  Time time;
+  bool started = false;
+  double log_unit = 0;  // unit of `step` and of the drift
+  double step = 0;      // next step of an adaptive method
+  std::uint64_t steps = 0, rejected = 0, next_output = 0;
+};
+
+/// An accepted step, before it is committed: from `before` at `start` to `after`, h e^log_unit
+/// later.
+struct Step {
+  Time start;
+  double h, log_unit;
+  std::span<const double> before, after;
+  const Stepper& stepper;
+  Time at(double theta) const { return start.after(theta * h, log_unit); }
+};
+
+struct Hooks {
+  std::function<void(const Time&, std::span<const double> state)> output;
+  std::function<void(const Step&)> step;
+  std::function<void(const Progress&)> safe_point;  // between steps: a checkpoint may be written
+  std::function<bool()> stop;                       // asked between steps
+};
+
+Status run(Flow& flow, const Tableau& method, const Plan& plan, Progress& progress,
+           const Hooks& hooks);
+
+}  // namespace attractor::flow

@@ -1,0 +1,46 @@
+#include "attractor/flow/status.hpp"
+
+namespace attractor::flow {
+
+std::string_view name(Status status) {
+  switch (status) {
+    case Status::complete:
+      return "complete";
+    case Status::collapsed:
+      return "collapsed";
+    case Status::interrupted:
+      return "interrupted";
+    case Status::at_equilibrium:
+      return "at_equilibrium";
+    case Status::step_underflow:
+      return "step_underflow";
+    case Status::too_many_steps:
+      return "too_many_steps";
+    case Status::not_finite:
+      return "not_finite";
+  }
+  return "unknown";
+}
+
+std::string_view remedy(Status status) {
+  switch (status) {
+    case Status::complete:
+    case Status::collapsed:
+      return "";
+    case Status::interrupted:
+      return "continue with --resume DIR";
+    case Status::at_equilibrium:
+      return "the tokens balance each other exactly and never move; perturb the start "
+             "(another --seed or a little --noise) or give a finite --time";
+    case Status::step_underflow:
+      return "the motion became too fast to resolve; loosen --tolerance, shorten --time, "
+             "or stay on the sphere";
+    case Status::too_many_steps:
+      return "raise --max-steps, loosen --tolerance or shorten --time";
+    case Status::not_finite:
+      return "shorten --time, lower --beta or stay on the sphere";
+  }
+  return "";
+}
+
+}  // namespace attractor::flow

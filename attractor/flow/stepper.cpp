@@ -1,0 +1,121 @@
+#include "attractor/flow/stepper.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "attractor/base/threads.hpp"
+
+namespace attractor::flow {
+namespace {
+
+std::size_t grain(std::size_t dim) { return std::max<std::size_t>(1, 8192 / dim); }
+
+}  // namespace
+
+Stepper::Stepper(Tableau tableau) : tableau_(std::move(tableau)), stage_(tableau_.stages()) {}
+
+// out = x + h sum_s weights[s] k_s over the coordinates [begin, end).
+void Stepper::combine(const std::vector<double>& weights, std::size_t begin, std::size_t end,
+                      double* out) const {
+  std::copy(from_.begin() + static_cast<std::ptrdiff_t>(begin),
+            from_.begin() + static_cast<std::ptrdiff_t>(end), out);
+  for (std::size_t s = 0; s < weights.size(); ++s) {
+    if (weights[s] == 0) continue;
+    const double factor = h_ * weights[s];
+    const double* k = stage_[s].data() + begin;
+    for (std::size_t c = 0; c < end - begin; ++c) out[c] += factor * k[c];
+  }
+}
+
+std::span<const double> Stepper::drift(const Flow& flow, std::span<const double> state,
+                                       double log_unit) {
+  if (!drift_known_ || stage_[0].size() != state.size()) {
+    stage_[0].resize(state.size());
+    if (tableau_.layer_map)
+      flow.increment(state, log_unit, stage_[0]);
+    else
+      flow.drift(state, log_unit, stage_[0]);
+    ++evaluations_;
+    drift_known_ = true;
+  }
+  return stage_[0];
+}
+
+double Stepper::attempt(const Flow& flow, std::span<const double> state, double h,
+                        double log_unit) {
+  drift(flow, state, log_unit);
+  space_ = &flow.space();
+  from_ = state;
+  h_ = h;
+  next_.resize(state.size());
+  const std::size_t dim = space_->dim(), points = state.size() / dim;
+  const auto move = [&](const std::vector<double>& weights) {
+    parallel_for(points, grain(dim), [&](std::size_t begin, std::size_t end) {
+      combine(weights, begin * dim, end * dim, next_.data() + begin * dim);
+      for (std::size_t i = begin; i < end; ++i)
+        space_->retract(std::span(next_).subspan(i * dim, dim));
+    });
+  };
+  for (std::size_t s = 1; s < stage_.size(); ++s) {
+    stage_[s].resize(state.size());
+    move(tableau_.a[s]);
+    flow.drift(next_, log_unit, stage_[s]);
+    ++evaluations_;
+  }
+  // With first-same-as-last the final stage already sits at the result.
+  if (!tableau_.first_same_as_last) move(tableau_.b);
+  return error_norm();
+}
+
+double Stepper::error_norm() const {
+  const std::size_t dim = space_->dim(), points = next_.size() / dim;
+  std::vector<double> block_error((points + grain(dim) - 1) / grain(dim), 0.0);
+  parallel_for(points, grain(dim), [&](std::size_t begin, std::size_t end) {
+    double worst = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      double squared = 0;
+      for (std::size_t c = i * dim; c < (i + 1) * dim; ++c) {
+        double e = 0;
+        for (std::size_t s = 0; s < tableau_.error.size(); ++s)
+          e += tableau_.error[s] * stage_[s][c];
+        // Adds 0 for a finite coordinate and NaN for any other.
+        squared += e * e + 0 * next_[c];
+      }
+      const double error =
+          std::abs(h_) * std::sqrt(squared) / space_->scale(std::span(next_).subspan(i * dim, dim));
+      worst = error <= worst ? worst : error;  // keeps NaN
+      if (std::isnan(worst)) break;
+    }
+    block_error[begin / grain(dim)] = worst;
+  });
+  double worst = 0;
+  for (double error : block_error) {
+    if (std::isnan(error)) return error;
+    worst = std::max(worst, error);
+  }
+  return worst;
+}
+
+void Stepper::interpolate_point(std::size_t index, double theta, std::span<double> out) const {
+  const std::size_t dim = space_->dim();
+  combine(tableau_.dense(theta), index * dim, (index + 1) * dim, out.data());
+  space_->retract(out);
+}
+
+void Stepper::interpolate(double theta, std::span<double> out) const {
+  const std::size_t dim = space_->dim(), points = from_.size() / dim;
+  const std::vector<double> weights = tableau_.dense(theta);
+  parallel_for(points, grain(dim), [&](std::size_t begin, std::size_t end) {
+    combine(weights, begin * dim, end * dim, out.data() + begin * dim);
+    for (std::size_t i = begin; i < end; ++i) space_->retract(out.subspan(i * dim, dim));
+  });
+}
+
+void Stepper::accept() {
+  drift_known_ = tableau_.first_same_as_last;
+  if (drift_known_) std::swap(stage_.front(), stage_.back());
+}
+
+}  // namespace attractor::flow

@@ -1,0 +1,55 @@
+// One step of a Runge-Kutta method with retraction: every stage point is put back onto the space,
+// and the drift there is tangent, so the ambient method keeps its order on the sphere. Memory:
+// stages + 1 states. Stage updates are fused: one pass over memory for each stage.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "attractor/flow/flow.hpp"
+#include "attractor/flow/tableau.hpp"
+
+namespace attractor::flow {
+
+class Stepper {
+ public:
+  explicit Stepper(Tableau tableau);
+
+  const Tableau& tableau() const { return tableau_; }
+
+  /// Tries a step of h (in units e^log_unit) from `state`; next() holds the result. Returns the
+  /// largest error over points, relative to the point's scale (0 for a fixed-step method); NaN
+  /// when the result is not finite.
+  double attempt(const Flow& flow, std::span<const double> state, double h, double log_unit);
+  std::span<const double> next() const { return next_; }
+
+  /// Point `index` (or the whole state) at t + theta h of the last attempt, retracted.
+  void interpolate_point(std::size_t index, double theta, std::span<double> out) const;
+  void interpolate(double theta, std::span<double> out) const;
+
+  /// The drift at the start of the next step, computed if it is not known yet.
+  std::span<const double> drift(const Flow& flow, std::span<const double> state, double log_unit);
+  /// The last attempt was taken: reuse its final drift where the method allows.
+  void accept();
+  /// The state or the unit changed from outside: forget the drift.
+  void restart() { drift_known_ = false; }
+
+  std::size_t evaluations() const { return evaluations_; }
+
+ private:
+  void combine(const std::vector<double>& weights, std::size_t begin, std::size_t end,
+               double* out) const;
+  double error_norm() const;
+
+  Tableau tableau_;
+  std::vector<std::vector<double>> stage_;
+  std::vector<double> next_;
+  bool drift_known_ = false;
+  std::size_t evaluations_ = 0;
+  // The last attempt.
+  const Space* space_ = nullptr;
+  std::span<const double> from_;
+  double h_ = 0;
+};
+
+}  // namespace attractor::flow

@@ -1,0 +1,74 @@
+#include "attractor/flow/tableau.hpp"
+
+#include <fmt/format.h>
+
+#include "attractor/base/error.hpp"
+
+namespace attractor::flow {
+namespace {
+
+std::vector<double> linear(double theta) { return {theta}; }
+
+// The cubic that matches the four order conditions up to order 3 for every theta.
+std::vector<double> kutta_cubic(double t) {
+  const double middle = t * t - 2 * t * t * t / 3;
+  return {t - 1.5 * t * t + 2 * t * t * t / 3, middle, middle, -0.5 * t * t + 2 * t * t * t / 3};
+}
+
+const std::vector<double> kDormandPrinceB = {35. / 384, 0, 500. / 1113, 125. / 192, -2187. / 6784,
+                                             11. / 84,  0};
+
+// Hermite cubic of both ends plus a quartic term theta^2 (1 - theta)^2 sum_s d_s k_s.
+std::vector<double> dormand_prince_quartic(double t) {
+  static const double d[7] = {-12715105075. / 11282082432,  0,
+                              87487479700. / 32700410799,   -10690763975. / 1880347072,
+                              701980252875. / 199316789632, -1453857185. / 822651844,
+                              69997945. / 29380423};
+  const double rest = 1 - t, cubic = t * t * rest;
+  std::vector<double> weights(7);
+  for (std::size_t s = 0; s < 7; ++s) {
+    const double b = kDormandPrinceB[s], first = s == 0 ? 1 : 0, last = s == 6 ? 1 : 0;
+    weights[s] =
+        t * b + t * rest * (first - b) + cubic * (2 * b - first - last) + cubic * rest * d[s];
+  }
+  return weights;
+}
+
+}  // namespace
+
+Tableau layers() { return {.name = "layers", .order = 1, .a = {{}}, .b = {1}, .layer_map = true}; }
+
+Tableau euler() { return {.name = "euler", .order = 1, .a = {{}}, .b = {1}, .dense = linear}; }
+
+Tableau rk4() {
+  return {.name = "rk4",
+          .order = 4,
+          .a = {{}, {0.5}, {0, 0.5}, {0, 0, 1}},
+          .b = {1. / 6, 1. / 3, 1. / 3, 1. / 6},
+          .dense = kutta_cubic};
+}
+
+Tableau dormand_prince() {
+  return {
+      .name = "adaptive",
+      .order = 5,
+      .a = {{},
+            {1. / 5},
+            {3. / 40, 9. / 40},
+            {44. / 45, -56. / 15, 32. / 9},
+            {19372. / 6561, -25360. / 2187, 64448. / 6561, -212. / 729},
+            {9017. / 3168, -355. / 33, 46732. / 5247, 49. / 176, -5103. / 18656},
+            {35. / 384, 0, 500. / 1113, 125. / 192, -2187. / 6784, 11. / 84}},
+      .b = kDormandPrinceB,
+      .error = {71. / 57600, 0, -71. / 16695, 71. / 1920, -17253. / 339200, 22. / 525, -1. / 40},
+      .dense = dormand_prince_quartic,
+      .first_same_as_last = true};
+}
+
+Tableau tableau_named(std::string_view name) {
+  for (const Tableau& t : {layers(), euler(), rk4(), dormand_prince()})
+    if (t.name == name) return t;
+  throw Error(fmt::format("stepper '{}' is unknown; allowed: layers, euler, rk4, adaptive", name));
+}
+
+}  // namespace attractor::flow

@@ -1,0 +1,37 @@
+// A Runge-Kutta method is its numbers:  k_s = f(x + h sum_r a_sr k_r),  x(t + h) = x + h sum_s b_s
+// k_s. `order` is checked by the order test. `error` holds b - b_hat of the embedded method (empty:
+// fixed step); dense(theta) gives the weights of x(t + theta h), 0 <= theta <= 1, to within one
+// order of the method.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace attractor::flow {
+
+struct Tableau {
+  std::string_view name;
+  int order = 0;
+  std::vector<std::vector<double>> a;  // row s has s entries
+  std::vector<double> b, error;
+  std::vector<double> (*dense)(double theta) = nullptr;  // null: only step ends are defined
+  bool layer_map = false;  // stage 1 is the layer's increment, not the projected drift
+  bool first_same_as_last = false;
+
+  std::size_t stages() const { return b.size(); }
+  bool adaptive() const { return !error.empty(); }
+};
+
+/// x <- retract(x + h attention(x)): the discrete layers that published codes iterate. Order 1.
+Tableau layers();
+/// Explicit Euler with retraction. Order 1.
+Tableau euler();
+/// The classical method of Kutta (1901). Order 4.
+Tableau rk4();
+/// Dormand and Prince (1980), 5(4), with Shampine's continuous extension of order 4.
+Tableau dormand_prince();
+
+/// By its command-line name: layers, euler, rk4, adaptive. Throws Error on another name.
+Tableau tableau_named(std::string_view name);
+
+}  // namespace attractor::flow

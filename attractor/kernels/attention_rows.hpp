@@ -1,0 +1,61 @@
+// Rows of attention, fused: for each target row i over n weighted sources j != i,
+//
+//   w_ij   = m_j exp(l_ij - peak_i)                       never stored: O(rows + n) memory
+//   pull_i = sum_j w_ij (v_j - v_i)      weight_i = sum_j w_ij      moment_i = sum_j w_ij l_ij
+//
+// distance rows: l_ij = shift - beta |x_i - x_j|^2 / 2, peak_i = 0. On the sphere this is the
+// softmax
+//   logit beta(<x_i,x_j> - 1); written with differences it keeps full relative accuracy inside
+//   clusters.
+// logit rows:    l_ij = beta <q_i, k_j>, peak_i = max_{j != i} l_ij, found on the way.
+//
+// The own token i is left out (its difference is zero and its weight is known to the caller), so a
+// pull of 1e-300 is as accurate as one of 1. Each row is summed over j in order by one SIMD lane:
+// the result does not depend on the number of threads, nor on the vector length among targets with
+// FMA. Cost: about 4 dim + 25 operations a pair.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace attractor::kernels {
+
+struct DistanceSources {
+  std::size_t dim = 0;
+  std::span<const double> points;  // n x dim
+  std::span<const double> values;  // n x dim; empty: the points themselves
+  std::span<const double> masses;  // n
+  double beta = 0;
+  double shift = 0;
+};
+
+struct LogitSources {
+  std::size_t dim = 0;
+  std::span<const double> queries, keys, values;  // n x dim each
+  std::span<const double> masses;                 // n
+  double beta = 0;
+};
+
+/// Where the sums go; an empty span is not computed (`weight` and, for logit rows, `peak` always
+/// are).
+struct RowSums {
+  std::span<double> pull;    // rows x dim
+  std::span<double> weight;  // rows
+  std::span<double> moment;  // rows
+  std::span<double> peak;    // rows
+};
+
+/// `rows` lists the target tokens; empty means all n.
+void distance_rows(const DistanceSources& sources, std::span<const std::uint32_t> rows,
+                   const RowSums& out);
+void logit_rows(const LogitSources& sources, std::span<const std::uint32_t> rows,
+                const RowSums& out);
+
+/// The same sums in plain loops: what the fused ones are tested against.
+void distance_rows_reference(const DistanceSources& sources, std::span<const std::uint32_t> rows,
+                             const RowSums& out);
+void logit_rows_reference(const LogitSources& sources, std::span<const std::uint32_t> rows,
+                          const RowSums& out);
+
+}  // namespace attractor::kernels

@@ -1,0 +1,62 @@
+// The merge tree: which clusters joined, and when. Clusters are the connected components of tokens
+// at a stated radius (tokens/components.hpp); two clusters join at the moment their nearest tokens
+// come within that radius, found on the dense output of the step. When a component falls apart
+// again (crowded starts do), its history is restricted to the parts: the tree always tells when two
+// tokens that are together now last came together. The times do not depend on how or when the
+// solver coalesces tokens.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "attractor/flow/run.hpp"
+
+namespace attractor::observe {
+
+/// Two clusters joined at `time`; `a` and `b` are one original token of each.
+struct Merge {
+  flow::Time time;
+  std::uint32_t a, b;
+};
+
+/// A merge in SciPy's linkage numbering: leaves are tokens 0..n-1, merge k creates cluster n + k.
+struct Linkage {
+  std::uint32_t left, right, size;
+  flow::Time time;
+};
+
+class MergeTree {
+ public:
+  MergeTree(std::size_t tokens, std::size_t dim, double radius);
+
+  /// Components of the first state become merges at its time.
+  void start(const flow::Time& time, std::span<const double> state,
+             std::span<const std::uint32_t> owner);
+  /// owner[i]: the token of the state that original token i belongs to (during the whole step).
+  void watch(const flow::Step& step, std::span<const std::uint32_t> owner);
+
+  const std::vector<Merge>& merges() const { return merges_; }  // ascending in time
+  std::vector<Linkage> linkage() const;
+  /// Clusters at the last state seen, and the label of every original token.
+  std::size_t clusters() const { return clusters_; }
+  std::span<const std::uint32_t> labels() const { return labels_; }
+
+  void restore(std::vector<Merge> merges, std::vector<std::uint32_t> labels);
+
+ private:
+  struct Link;
+  std::vector<Link> new_links(const flow::Step& step, std::span<const std::uint32_t> owner,
+                              std::span<const std::uint32_t> now) const;
+  double crossing(const flow::Step& step, std::size_t i, std::size_t j) const;
+  void restrict_to(std::span<const std::uint32_t> now);
+
+  std::size_t tokens_, dim_;
+  double radius_;
+  std::vector<Merge> merges_;
+  std::vector<std::uint32_t> labels_;
+  std::size_t clusters_ = 0;
+};
+
+}  // namespace attractor::observe

@@ -1,0 +1,119 @@
+#include "attractor/observe/observation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "attractor/observe/energy.hpp"
+#include "attractor/observe/hemisphere.hpp"
+#include "attractor/observe/pairs.hpp"
+#include "attractor/observe/spectrum.hpp"
+#include "attractor/tokens/components.hpp"
+
+namespace attractor::observe {
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+void observe_clusters(std::span<const double> tokens, std::size_t dim,
+                      std::span<const double> masses, double radius, Observation& o) {
+  const Components found = components(tokens, dim, radius);
+  std::vector<double> size(found.count, 0.0);
+  for (std::size_t i = 0; i < masses.size(); ++i) size[found.label[i]] += masses[i];
+  o.clusters = static_cast<double>(found.count);
+  o.largest_cluster = *std::max_element(size.begin(), size.end());
+  o.distinct_tokens = static_cast<double>(masses.size());
+}
+
+void observe_energy(const Attention& attention, double logit_bound, std::span<const double> tokens,
+                    std::span<const double> masses, const ObserveOptions& options, Observation& o) {
+  const Energy e = energy(attention, tokens, masses, options.seed, options.exact_limit);
+  o.log_energy = e.log_energy;
+  o.energy = std::exp(e.log_energy);
+  const double log_most =
+      attention.beta == 0 ? -std::numbers::ln2 : logit_bound - std::log(2 * attention.beta);
+  o.energy_ratio = attention.on_sphere ? std::exp(e.log_energy - log_most) : kUnknown;
+  o.energy_relative_error = e.relative_error;
+  o.log_dissipation = e.log_dissipation;
+  o.dissipation = std::exp(e.log_dissipation);
+  o.attention_entropy = e.entropy;
+  o.attention_entropy_error = e.entropy_error;
+  o.sampled = e.sampled ? 1 : 0;
+}
+
+}  // namespace
+
+std::span<const Column> columns() {
+  static const Column list[] = {
+      {"time", "time t (0 or infinity where a double cannot hold it)", &Observation::time},
+      {"log10_time", "log10 of t", &Observation::log10_time},
+      {"mean_cosine", "mean of <x_i,x_j> over i != j", &Observation::mean_cosine},
+      {"one_minus_mean_cosine", "1 - mean_cosine without cancellation",
+       &Observation::one_minus_mean_cosine},
+      {"pair_fraction", "fraction of pairs i != j with cosine >= the pair threshold",
+       &Observation::pair_fraction},
+      {"pair_fraction_error", "its standard error (0: exact)", &Observation::pair_fraction_error},
+      {"smallest_cosine", "smallest cosine of a pair", &Observation::smallest_cosine},
+      {"largest_angle", "largest angle of a pair, radians", &Observation::largest_angle},
+      {"order_parameter", "|sum x_i| / n (Kuramoto)", &Observation::order_parameter},
+      {"clusters", "connected components at the cluster angle", &Observation::clusters},
+      {"largest_cluster", "tokens in the largest component", &Observation::largest_cluster},
+      {"distinct_tokens", "tokens the solver still moves separately",
+       &Observation::distinct_tokens},
+      {"energy", "E = sum_ij e^{beta <x_i,x_j>} / (2 beta n^2)", &Observation::energy},
+      {"log_energy", "ln E", &Observation::log_energy},
+      {"energy_ratio", "E / (e^beta / 2 beta), 1 at consensus", &Observation::energy_ratio},
+      {"energy_relative_error", "relative standard error of E (0: exact)",
+       &Observation::energy_relative_error},
+      {"dissipation", "dE/dt along the flow", &Observation::dissipation},
+      {"log_dissipation", "ln dE/dt", &Observation::log_dissipation},
+      {"attention_entropy", "mean entropy of the softmax rows, nats",
+       &Observation::attention_entropy},
+      {"attention_entropy_error", "its standard error (0: exact)",
+       &Observation::attention_entropy_error},
+      {"effective_rank", "exp(entropy of the Gram spectrum)", &Observation::effective_rank},
+      {"span_dimension", "Gram eigenvalues above 1e-3", &Observation::span_dimension},
+      {"hemisphere", "1: all tokens in one open hemisphere", &Observation::hemisphere},
+      {"hemisphere_depth", "largest min_i <x_i,w> over unit w, if positive",
+       &Observation::hemisphere_depth},
+      {"sampled", "1: pair and energy statistics come from 512 random rows", &Observation::sampled},
+  };
+  return list;
+}
+
+Observation observe(const Attention& attention, double logit_bound, std::span<const double> tokens,
+                    std::span<const double> masses, const flow::Time& time,
+                    const ObserveOptions& options, bool thorough) {
+  const std::size_t dim = attention.dim, n = masses.size();
+  Observation o;
+  o.time = time.value();
+  o.log10_time = time.log() / std::numbers::ln10;
+  const MeanCosine mean = mean_cosine(tokens, dim, masses);
+  o.mean_cosine = mean.mean_cosine;
+  o.one_minus_mean_cosine = mean.one_minus_mean_cosine;
+  o.order_parameter = mean.order_parameter;
+  const PairStatistics pairs = pair_statistics(tokens, dim, masses, options.pair_threshold,
+                                               options.seed, options.exact_limit);
+  o.pair_fraction = pairs.fraction;
+  o.pair_fraction_error = pairs.fraction_error;
+  o.smallest_cosine = pairs.smallest_cosine;
+  o.largest_angle = pairs.largest_angle;
+  observe_clusters(tokens, dim, masses, options.cluster_radius, o);
+  observe_energy(attention, logit_bound, tokens, masses, options, o);
+  o.effective_rank = o.span_dimension = kUnknown;
+  if (thorough || std::min(n, dim) <= 128) {
+    const Spectrum s = spectrum(tokens, dim, masses, options.seed);
+    o.effective_rank = s.effective_rank;
+    o.span_dimension = static_cast<double>(s.span_dimension);
+  }
+  o.hemisphere = o.hemisphere_depth = kUnknown;
+  if (thorough || n * dim <= 20'000) {
+    const Hemisphere h = hemisphere(tokens, dim);
+    o.hemisphere = h.decided ? (h.inside ? 1 : 0) : kUnknown;
+    o.hemisphere_depth = h.depth;
+  }
+  return o;
+}
+
+}  // namespace attractor::observe

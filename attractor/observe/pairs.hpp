@@ -1,0 +1,54 @@
+// Statistics over the N (N - 1) ordered pairs of different original tokens; a token of mass m
+// stands for m of them, whose mutual cosine is 1. Let u_i = x_i/|x_i| (tokens already of unit
+// length are taken as they are) and c = sum_i m_i u_i / N. A zero token has u = 0: cosine 0 with
+// every other original, even one merged with it.
+//
+//   order_parameter      = |c|
+//   1 - mean_cosine      = sum_i m_i |u_i - c|^2 / (N - 1)  +  (mass of zero tokens) / N
+//   1 - cosine(i, j)     = |u_i - u_j|^2 / 2
+//   largest_angle        = 2 atan2(|u_i - u_j|, |u_i + u_j|)     of the pair of smallest cosine
+//
+// The first identity is N^2 - |sum m u|^2 = N sum m |u - c|^2 on the sphere. All are sums of
+// squares of differences, so nothing cancels near consensus: 1 - cos = 1e-20 keeps its digits.
+// Cost: n dim for the mean; n^2 dim / 2 for the pairs, 512 n dim when sampled; memory O(n + dim).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace attractor::observe {
+
+/// With fewer than two originals there is no pair; both structs then say consensus.
+struct MeanCosine {
+  double mean_cosine = 1;
+  double one_minus_mean_cosine = 0;
+  double order_parameter = 1;
+};
+
+inline constexpr std::size_t kCosineBins = 100;
+
+struct PairStatistics {
+  double fraction = 1;        // of pairs with cosine >= threshold
+  double fraction_error = 0;  // its standard error; 0 unless sampled
+  double smallest_cosine = 1;
+  double largest_angle = 0;  // in radians; the angle of that cosine
+  /// Fractions of pairs; bin b is [-1 + b/50, -1 + (b+1)/50), the last one closed. A cosine that
+  /// misses an edge by rounding (2e-11) counts as on the edge.
+  std::array<double, kCosineBins> histogram{};
+  bool sampled = false;            // fraction and histogram are unbiased estimates
+  bool smallest_is_bound = false;  // smallest_cosine belongs to some pair: the true one is <= it
+};
+
+/// Tokens: n x dim, row-major, n >= 1; masses: n whole numbers >= 1, sum below 9e7 (its square
+/// counts pairs exactly).
+MeanCosine mean_cosine(std::span<const double> tokens, std::size_t dim,
+                       std::span<const double> masses);
+
+/// Exact for n <= exact_limit; otherwise from 512 random rows of the matrix of pairs.
+PairStatistics pair_statistics(std::span<const double> tokens, std::size_t dim,
+                               std::span<const double> masses, double threshold, std::uint64_t seed,
+                               std::size_t exact_limit = 4096);
+
+}  // namespace attractor::observe

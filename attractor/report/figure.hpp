@@ -1,0 +1,97 @@
+// Static figures, described as data and drawn by gnuplot (found on PATH when a figure is drawn; no
+// shell is involved). A figure is a grid of panels, a panel a list of series; values that are not
+// finite, or not positive on a logarithmic axis, are left out and interrupt a line.
+//
+// Text is taken literally, except that ^{...} raises and _{...} lowers: "10^{12}". Equal figures
+// give equal bytes: creation dates are blanked. Colours default to the palette of Okabe and Ito
+// (2008), which colour-blind readers can tell apart.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace attractor::report {
+
+using Colour = std::uint32_t;  // 0xRRGGBB
+
+inline constexpr Colour kBlue = 0x0072b2, kOrange = 0xe69f00, kGreen = 0x009e73,
+                        kVermillion = 0xd55e00, kPurple = 0xcc79a7, kSky = 0x56b4e9,
+                        kYellow = 0xf0e442, kGrey = 0x8a8f98, kInk = 0x22262b;
+/// Without yellow, which hardly shows on white.
+inline constexpr std::array<Colour, 6> kPalette = {kBlue,       kOrange, kGreen,
+                                                   kVermillion, kPurple, kSky};
+
+enum class Mark { lines, points, steps, boxes };
+
+struct Series {
+  std::string title{};  // in the legend; empty: not listed
+  Mark mark = Mark::lines;
+  std::vector<double> x{}, y{};  // equally long; of a step, x is where its value begins
+  Colour colour = kBlue;
+  double width = 2;  // of lines, in pixels
+  double size = 3;   // radius of points, in pixels
+  bool dashed = false;
+  std::vector<double> sizes{};    // one radius for each point, if given
+  std::vector<Colour> colours{};  // one colour for each point, if given
+};
+
+/// A straight line across the panel, or a tick of the given share of its length.
+struct Guide {
+  double at = 0;
+  Colour colour = kGrey;
+  double width = 1;
+  double length = 1;
+  bool dashed = false;
+};
+
+enum class Scale {
+  linear,
+  log,    // values are drawn at their logarithm
+  power,  // values are exponents already: 12 is labelled 10^{12}
+};
+
+struct Axis {
+  std::string label{};
+  Scale scale = Scale::linear;
+  double low = std::numeric_limits<double>::quiet_NaN();  // NaN: from the data
+  double high = std::numeric_limits<double>::quiet_NaN();
+  bool ticks = true;
+};
+
+struct Panel {
+  std::string title{};
+  Axis x{}, y{};
+  std::vector<Series> series{};
+  std::vector<Guide> vertical{}, horizontal{};
+  bool bare = false;         // no frame, ticks or grid
+  bool equal_scale = false;  // one unit is equally long on both axes
+};
+
+struct Figure {
+  std::string id = "figure";  // of the elements in the SVG, so that a page can hold several figures
+  std::string title{};
+  std::vector<Panel> panels{};
+  std::size_t columns = 1;
+  double width = 640, height = 400;  // pixels
+};
+
+enum class Format { svg, pdf, png };
+inline constexpr std::array<Format, 3> kAllFormats = {Format::svg, Format::pdf, Format::png};
+
+/// gnuplot is on PATH.
+bool figures_available();
+
+/// The figure as an SVG document. Throws Error with gnuplot's sentence if that is impossible.
+std::string svg(const Figure& figure);
+
+/// Writes path.svg, path.pdf, path.png, whichever are asked for.
+void write_figure(const Figure& figure, const std::filesystem::path& path,
+                  std::span<const Format> formats = kAllFormats);
+
+}  // namespace attractor::report

@@ -1,0 +1,191 @@
+#include "attractor/solve/min_norm_point.hpp"
+
+#include <Eigen/Dense>
+#include <Eigen/Jacobi>
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+#include "attractor/base/threads.hpp"
+
+namespace attractor::solve {
+namespace {
+
+using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Points = Eigen::Map<const RowMajor>;
+
+constexpr std::size_t kBlock = 256;       // points a thread takes together
+constexpr double kDependent = 1e-13;      // below this a column adds no direction
+constexpr double kHomogeneous = 0x1p-26;  // tau / scale, see Corral
+
+// The active points with their weights. The min-norm point of their affine hull solves
+//   (tau^2 e e^T + X X^T) v = e,   l = v / sum v,   z = X^T l
+// for any tau > 0. With A = [tau e^T; X^T] = Q R, kept up to date as columns come and go, it reads
+//   u = R^{-T} e,   v = R^{-1} u,   (tau sum v; X^T v) = Q u,
+// so the Gram matrix and its squared condition number never appear. Wolfe takes tau ~ |x|; then z
+// is the small part of Q u and keeps only eps scale / |z| of relative accuracy. A small tau makes z
+// accurate down to |z| ~ eps scale, while A stays regular when 0 is in the affine hull.
+class Corral {
+ public:
+  Corral(const Points& points, double scale)
+      : points_(points), tau_(kHomogeneous * (scale > 0 ? scale : 1)), rows_(points.cols() + 1) {
+    const Eigen::Index capacity = std::min(points.rows(), points.cols() + 1);
+    q_.resize(rows_, capacity);
+    r_.setZero(capacity, capacity);
+  }
+
+  Eigen::Index size() const { return static_cast<Eigen::Index>(members_.size()); }
+  const std::vector<HullCoefficient>& members() const { return members_; }
+
+  // Appends a point with weight zero; false if it lies in the affine hull already.
+  bool insert(Eigen::Index index) {
+    const Eigen::Index k = size();
+    if (k == q_.cols()) return false;
+    Eigen::VectorXd column(rows_);
+    column << tau_, points_.row(index).transpose();
+    const double length = column.norm();
+    r_.col(k).setZero();
+    for (int pass = 0; pass < 2; ++pass) {  // twice is enough (Kahan, Parlett)
+      const Eigen::VectorXd along = q_.leftCols(k).transpose() * column;
+      column -= q_.leftCols(k) * along;
+      r_.col(k).head(k) += along;
+    }
+    const double rest = column.norm();
+    if (!(rest > kDependent * length)) return false;
+    r_(k, k) = rest;
+    q_.col(k) = column / rest;
+    members_.push_back({static_cast<std::size_t>(index), k == 0 ? 1.0 : 0.0});
+    return true;
+  }
+
+  // Moves the weights to the min-norm point of the affine hull; on the way every point whose weight
+  // would become negative leaves. The one that just entered does so by rounding only: then false.
+  bool descend(Eigen::Index entered) {
+    for (;;) {
+      const Eigen::VectorXd target = affine_weights();
+      if ((target.array() > 0).all()) {
+        for (Eigen::Index k = 0; k < size(); ++k) members_[k].weight = target[k];
+        return true;
+      }
+      if (size() == 1) return false;
+      step_to_boundary(target);
+      if (members_.back().index != static_cast<std::size_t>(entered)) return false;
+    }
+  }
+
+  Eigen::VectorXd point() const {
+    const Eigen::VectorXd image = q_.leftCols(size()) * solve_transposed();
+    return image.tail(rows_ - 1) * (tau_ / image[0]);
+  }
+
+ private:
+  Eigen::VectorXd solve_transposed() const {
+    const Eigen::Index k = size();
+    return r_.topLeftCorner(k, k).transpose().triangularView<Eigen::Lower>().solve(
+        Eigen::VectorXd::Ones(k));
+  }
+
+  Eigen::VectorXd affine_weights() const {
+    const Eigen::Index k = size();
+    Eigen::VectorXd v =
+        r_.topLeftCorner(k, k).triangularView<Eigen::Upper>().solve(solve_transposed());
+    return v / v.sum();
+  }
+
+  void step_to_boundary(const Eigen::VectorXd& target) {
+    double step = 1;
+    Eigen::Index blocking = 0;
+    for (Eigen::Index k = 0; k < size(); ++k) {
+      const double weight = members_[k].weight;
+      if (target[k] > 0) continue;
+      const double reach = weight > target[k] ? weight / (weight - target[k]) : 0;
+      if (reach <= step) step = reach, blocking = k;
+    }
+    for (Eigen::Index k = 0; k < size(); ++k)
+      members_[k].weight += step * (target[k] - members_[k].weight);
+    members_[blocking].weight = 0;
+    for (Eigen::Index k = size(); k-- > 0 && size() > 1;)
+      if (members_[k].weight <= 0) erase(k);
+  }
+
+  // Without column p, R is upper Hessenberg from there on; plane rotations make it triangular.
+  void erase(Eigen::Index p) {
+    const Eigen::Index last = size() - 1;
+    members_.erase(members_.begin() + p);
+    for (Eigen::Index k = p; k < last; ++k) r_.col(k) = r_.col(k + 1);
+    for (Eigen::Index k = p; k < last; ++k) {
+      Eigen::JacobiRotation<double> rotation;
+      rotation.makeGivens(r_(k, k), r_(k + 1, k));
+      r_.block(k, k, 2, last - k).applyOnTheLeft(0, 1, rotation.adjoint());
+      r_(k + 1, k) = 0;
+      q_.middleCols(k, 2).applyOnTheRight(0, 1, rotation);
+    }
+  }
+
+  const Points& points_;
+  double tau_;
+  Eigen::Index rows_;
+  Eigen::MatrixXd q_, r_;  // (dim + 1) x k and k x k in their leading columns
+  std::vector<HullCoefficient> members_;
+};
+
+// products = X z, in blocks of points.
+void multiply(const Points& x, const Eigen::VectorXd& z, Eigen::VectorXd& products) {
+  parallel_for(x.rows(), kBlock, [&](std::size_t begin, std::size_t end) {
+    products.segment(begin, end - begin).noalias() = x.middleRows(begin, end - begin) * z;
+  });
+}
+
+Eigen::VectorXd row_norms(const Points& x) {
+  Eigen::VectorXd norms(x.rows());
+  parallel_for(x.rows(), kBlock, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) norms[i] = x.row(i).norm();
+  });
+  return norms;
+}
+
+}  // namespace
+
+MinNormPoint min_norm_point(std::span<const double> points, std::size_t dim,
+                            const MinNormOptions& options) {
+  assert(dim > 0 && !points.empty() && points.size() % dim == 0);
+  const Points x(points.data(), points.size() / dim, dim);
+  const std::size_t limit = options.max_iterations > 0 ? options.max_iterations : 1000 + 50 * dim;
+  // The norm is stationary in directions of the hull, so |z| stops falling at half the digits of z;
+  // steps without descent are allowed, but only so many.
+  const std::size_t idle_limit = 10 + dim;
+  Eigen::Index entering = 0;
+  Eigen::VectorXd products = row_norms(x);
+  MinNormPoint now{.scale = products.maxCoeff()}, best;
+  const double resolution = options.tolerance * now.scale;
+  products.minCoeff(&entering);
+  Corral corral(x, now.scale);
+  corral.insert(entering);
+  Eigen::VectorXd z = x.row(entering).transpose();
+
+  for (std::size_t idle = 0;; ++now.iterations) {
+    multiply(x, z, products);
+    now.norm = z.norm();
+    now.smallest_product = products.minCoeff(&entering);
+    now.gap = std::max(0.0, now.norm * now.norm - now.smallest_product);
+    const bool optimal = now.norm <= resolution || now.gap <= resolution * now.norm;
+    if (optimal || now.iterations == 0 || now.gap < best.gap) {
+      now.point.assign(z.begin(), z.end());
+      now.coefficients = corral.members();
+      best = now;
+    }
+    best.iterations = now.iterations;
+    best.status = optimal ? MinNormStatus::optimal : MinNormStatus::iteration_limit;
+    if (optimal || now.iterations == limit) return best;
+
+    const bool moved = corral.insert(entering) && corral.descend(entering);
+    if (moved) z = corral.point();
+    if (!(z.norm() < now.norm)) ++idle;
+    if (!moved || idle > idle_limit) {
+      best.status = MinNormStatus::precision_limit;
+      return best;
+    }
+  }
+}
+
+}  // namespace attractor::solve

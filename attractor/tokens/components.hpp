@@ -1,0 +1,20 @@
+// Connected components of tokens: i and j are linked when |x_i - x_j| <= radius (chord length). A
+// chain of tokens is one component. Tokens are put into cells of that size, so the cost is O(n) for
+// spread or collapsed tokens and never needs n^2 memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace attractor {
+
+struct Components {
+  std::vector<std::uint32_t> label;  // of each token; numbered in order of their first token
+  std::size_t count = 0;
+};
+
+Components components(std::span<const double> tokens, std::size_t dim, double radius);
+
+}  // namespace attractor

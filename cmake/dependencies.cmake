@@ -1,0 +1,10 @@
+# Every library comes from Debian; docs/decisions/dependencies.md says why each was chosen.
+find_package(Threads REQUIRED)
+find_package(Eigen3 REQUIRED NO_MODULE)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(hwy REQUIRED)
+find_package(tomlplusplus REQUIRED)
+find_package(HDF5 REQUIRED COMPONENTS C)
+find_package(CLI11 REQUIRED)
+find_path(RANDOM123_INCLUDE Random123/threefry.h REQUIRED)

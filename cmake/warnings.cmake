@@ -1,0 +1,14 @@
+# attractor_flags: warnings and sanitizers, linked privately by every target of ours.
+add_library(attractor_flags INTERFACE)
+target_compile_options(attractor_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
+  -Woverloaded-virtual -Wno-psabi
+  -Wno-missing-field-initializers  # designated initialisers leave out what keeps its default
+  $<$<BOOL:${ATTRACTOR_WERROR}>:-Werror>
+  # The order of floating-point operations is part of the result: same bytes on every run.
+  -ffp-contract=off)
+if(ATTRACTOR_SANITIZE)
+  target_compile_options(attractor_flags INTERFACE -fsanitize=${ATTRACTOR_SANITIZE}
+                         -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(attractor_flags INTERFACE -fsanitize=${ATTRACTOR_SANITIZE})
+endif()

@@ -1,0 +1,67 @@
+"""Convergence orders of every stepper and monotone energy, measured through the command line."""
+import math
+import pathlib
+import sys
+
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1]), str(pathlib.Path(__file__).resolve().parent)]
+import h5py
+import numpy as np
+
+import equiangular
+import program
+from program import ProgramTest
+
+TASK = ("--init", "equiangular", "--tokens", 8, "--dim", 8, "--beta", 2, "--time", 2)
+
+
+class Orders(ProgramTest):
+    def slope(self, dynamics, stepper, coarse, fine):
+        exact = equiangular.cosine(8, 2, 2, dynamics)
+        error = [abs(self.answer(*TASK, "--dynamics", dynamics, "--stepper", stepper, "--step", step)["mean_cosine"] - exact)
+                 for step in (coarse, fine)]
+        return math.log(error[0] / error[1]) / math.log(coarse / fine)
+
+    def test_first_order(self):
+        for stepper in ("layers", "euler"):
+            self.assertAlmostEqual(self.slope("sa", stepper, 1 / 256, 1 / 1024), 1, delta=0.1)
+            self.assertAlmostEqual(self.slope("usa", stepper, 1 / 4096, 1 / 16384), 1, delta=0.1)
+
+    def test_fourth_order(self):
+        self.assertAlmostEqual(self.slope("sa", "rk4", 1 / 16, 1 / 64), 4, delta=0.1)
+        self.assertAlmostEqual(self.slope("usa", "rk4", 1 / 64, 1 / 256), 4, delta=0.1)
+
+    def test_fifth_order_of_the_adaptive_method(self):
+        # The embedded error estimate is h^5; held at tolerance * h it gives h ~ tolerance^{1/4}, so a method of
+        # order 5 shows errors ~ tolerance^{5/4}.
+        for dynamics, beta, time in (("sa", 4, 2), ("usa", 2, 0.5)):
+            error = [self.answer("--tokens", 40, "--dim", 5, "--beta", beta, "--time", time, "--dynamics", dynamics,
+                                 "--tolerance", tolerance, "--merge-radius", "off", "--verify")["verified_error"]
+                     for tolerance in (1e-8, 1e-10)]
+            order = 4 * math.log(error[0] / error[1]) / math.log(100)
+            self.assertAlmostEqual(order, 5, delta=0.1)
+
+    def test_error_is_proportional_to_the_tolerance(self):
+        for dynamics in ("sa", "usa"):
+            for tolerance in (1e-6, 1e-8, 1e-10):
+                answer = self.answer("--tokens", 40, "--dim", 5, "--beta", 4, "--time", 2 if dynamics == "sa" else 0.1,
+                                     "--dynamics", dynamics, "--tolerance", tolerance, "--merge-radius", "off", "--verify")
+                self.assertLess(answer["verified_error"], 10 * tolerance)
+
+
+class Energy(ProgramTest):
+    def test_never_decreases(self):
+        for dynamics, time in (("sa", 200), ("usa", 5)):
+            for beta in (0.5, 4, 30):
+                for d in (2, 3, 16):
+                    out = self.directory / f"{dynamics}-{beta}-{d}"
+                    self.answer("--dynamics", dynamics, "--tokens", 48, "--dim", d, "--beta", beta, "--time", time,
+                                "--tolerance", 1e-10, "--out", out)
+                    with h5py.File(out / "result.h5") as f:
+                        log_energy = f["series/log_energy"][:]
+                    self.assertGreater(len(log_energy), 50)
+                    self.assertGreaterEqual(np.diff(log_energy).min(), -1e-12)
+                    self.assertGreater(log_energy[-1], log_energy[0])
+
+
+if __name__ == "__main__":
+    program.main()
