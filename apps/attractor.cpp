@@ -2,8 +2,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
+#include <functional>
 #include <new>
 
 #include "apps/exit_status.hpp"
@@ -15,18 +19,55 @@ namespace {
 
 using namespace attractor::apps;
 
+// One line, whatever the offending value holds.
 int complain(std::string_view sentence) {
-  fmt::print(stderr, "attractor: {}\n", sentence);
+  std::string line;
+  for (char c : sentence) {
+    const auto byte = static_cast<unsigned char>(c);
+    line += byte < 0x20 || byte == 0x7f ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
+  }
+  fmt::print(stderr, "attractor: {}\n", line);
   return kBadInput;
 }
 
-// CLI11 puts the option first and its text may span lines; one sentence is enough.
 int complain_about_usage(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
   std::string text = error.what();
-  for (char& c : text)
-    if (c == '\n') c = ' ';
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
+    text = text.substr(0, text.find(':')) + " needs a value";
   return complain(text + "; see --help");
+}
+
+// CLI11 only says that a subcommand is missing; say what was typed instead.
+void require_command(const CLI::App& app, int argc, char** argv) {
+  const std::vector<const CLI::App*> commands = app.get_subcommands({});
+  std::vector<std::string> names;
+  for (const CLI::App* command : commands) names.push_back(command->get_name());
+  const std::string word = argc > 1 ? argv[1] : "";
+  const bool known = word == "-h" || word == "--help" || word == "--version" ||
+                     std::find(names.begin(), names.end(), word) != names.end();
+  if (known) return;
+  throw attractor::Error(
+      fmt::format("{}; commands: {}; see --help",
+                  word.empty() ? "a command is missing" : fmt::format("'{}' is no command", word),
+                  fmt::join(names, ", ")));
+}
+
+int run(CLI::App& app, int argc, char** argv, const std::function<int()>& command) {
+  try {
+    require_command(app, argc, argv);
+    app.parse(argc, argv);
+    return command();
+  } catch (const CLI::ParseError& error) {
+    return complain_about_usage(app, error);
+  } catch (const attractor::Error& error) {
+    return complain(error.what());
+  } catch (const std::bad_alloc&) {
+    return complain(
+        "not enough memory for this many tokens and dimensions; lower --tokens or --dim");
+  } catch (const std::exception& error) {
+    return complain(error.what());
+  }
 }
 
 }  // namespace
@@ -39,18 +80,8 @@ int main(int argc, char** argv) {
   app.footer(
       "Example:\n  attractor flow --tokens 64 --dim 3 --beta 40 --time inf --out collapse\n\n"
       "Exit status: 0 done, 2 bad input, 3 the numerics could not deliver, 130 interrupted.");
-  const std::function<int()> flow = add_flow_command(app);
-  try {
-    app.parse(argc, argv);
-    return flow();
-  } catch (const CLI::ParseError& error) {
-    return complain_about_usage(app, error);
-  } catch (const attractor::Error& error) {
-    return complain(error.what());
-  } catch (const std::bad_alloc&) {
-    return complain(
-        "not enough memory for this many tokens and dimensions; lower --tokens or --dim");
-  } catch (const std::exception& error) {
-    return complain(error.what());
-  }
+  const int status = run(app, argc, argv, add_flow_command(app));
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    return complain(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+  return status;
 }

@@ -5,15 +5,16 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <csignal>
-#include <cstring>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <numbers>
 #include <optional>
+#include <span>
+#include <utility>
 
 #include "apps/exit_status.hpp"
 #include "apps/progress_bar.hpp"
@@ -38,11 +39,26 @@ void on_signal(int signal) {
 
 struct Options {
   std::map<std::string, std::string> given;  // parameter -> text from the command line
-  std::string out, resume, config;
+  std::optional<std::string> out, resume, config;
   std::uint64_t threads = 0;
   double checkpoint_seconds = 10;
   bool json = false, quiet = false, verify = false;
 };
+
+// Options that do not change the result, described like the parameters that do.
+ParameterList run_list(Options& options) {
+  return {{.name = "threads",
+           .group = "Run",
+           .help = "threads, 0: all cores; never changes a result",
+           .target = &options.threads,
+           .most = 4096},
+          {.name = "checkpoint-seconds",
+           .group = "Run",
+           .help = "time between checkpoints",
+           .target = &options.checkpoint_seconds,
+           .least = 0,
+           .most = 1e9}};
+}
 
 std::string in_words(const flow::Time& time) {
   const double log10 = time.log() / std::numbers::ln10;
@@ -94,102 +110,180 @@ void require_memory(const FlowParameters& p) {
                     p.tokens, p.dim, needed / 1e9, present / 1e9));
 }
 
-FlowParameters parameters_of(const Options& options) {
-  FlowParameters p;
-  const ParameterList all = list(p);
-  if (!options.config.empty()) set_from_toml(all, options.config);
-  for (const auto& [name, text] : options.given) find(all, name).set(text);
-  check(p);
-  require_memory(p);
-  return p;
-}
+// A run before it starts: its parameters, where its files are meant from, and its directory if any.
+struct Prepared {
+  FlowParameters parameters;
+  std::string files_from;
+  std::optional<RunDirectory> directory;
+};
 
-std::optional<RunDirectory> open_directory(const Options& options, FlowParameters& p) {
-  if (!options.resume.empty()) {
-    if (!options.given.empty() || !options.config.empty() || !options.out.empty())
-      throw Error(
-          fmt::format("--resume takes the parameters from {}; give no others", options.resume));
-    return RunDirectory::resume(options.resume, p);
+void read_parameters(const Options& options, Prepared& run) {
+  const ParameterList all = list(run.parameters);
+  if (options.config) run.files_from = set_from_toml(all, *options.config);
+  std::vector<std::string> names;
+  for (const auto& [name, text] : options.given) {
+    find(all, name).set(text);
+    names.push_back(name);
   }
-  p = parameters_of(options);
-  if (options.out.empty()) return std::nullopt;
-  make_tokens(start_of(p));  // refuse a bad start before a directory is made
-  RunDirectory directory = RunDirectory::create(options.out, p);
-  require_space(directory.path(), result_bytes(p.tokens, p.dim, p));
-  return directory;
+  check(run.parameters);
+  check_use(run.parameters, names);
+  require_memory(run.parameters);
 }
 
-// The largest distance of a token to where a run at a hundredth of the tolerance puts it.
-double verified_error(const FlowRecord& record, const RunContext& context) {
+void require_size(const Options& options, const std::string& name, std::size_t made) {
+  const auto given = options.given.find(name);
+  if (given != options.given.end() &&
+      std::strtod(given->second.c_str(), nullptr) != static_cast<double>(made))
+    throw Error(fmt::format("--{} {} does not fit the given tokens, which have {}", name,
+                            given->second, made));
+}
+
+Prepared prepare(const Options& options) {
+  Prepared run;
+  for (const auto& [flag, value] :
+       {std::pair{"--out", options.out}, std::pair{"--resume", options.resume},
+        std::pair{"--config", options.config}})
+    if (value && value->empty()) throw Error(fmt::format("{} is empty; it needs a name", flag));
+  if (options.resume) {
+    if (!options.given.empty() || options.config || options.out)
+      throw Error(
+          fmt::format("--resume takes the parameters from {}; give no others", *options.resume));
+    run.directory.emplace(RunDirectory::resume(*options.resume, run.parameters, run.files_from));
+    return run;
+  }
+  read_parameters(options, run);
+  const FlowSize size = validate(run.parameters, run.files_from);
+  require_size(options, "tokens", size.tokens);
+  require_size(options, "dim", size.dim);
+  if (!options.out) return run;
+  require_space(*options.out, result_bytes(size.tokens, size.dim, run.parameters));
+  if (run.files_from.empty()) run.files_from = std::filesystem::current_path().string();
+  run.directory.emplace(RunDirectory::create(*options.out, run.parameters, run.files_from));
+  return run;
+}
+
+// The largest distance of a token to where a finer run puts it.
+struct Verification {
+  flow::Status status;
+  double error;
+};
+
+Verification verify(const FlowRecord& record, RunContext context) {
   FlowParameters finer = record.parameters;
   if (finer.stepper == "adaptive")
     finer.tolerance = std::max(1e-14, finer.tolerance / 100);
   else
     finer.step /= 4;
-  const FlowRecord reference = run_flow(
-      finer,
-      {.directory = {}, .checkpoint_seconds = 0, .stop = context.stop, .report = context.report});
-  const auto& a = record.snapshots.back().positions;
-  const auto& b = reference.snapshots.back().positions;
+  context.directory.clear();
+  const FlowRecord reference = run_flow(finer, context);
+  if (!flow::delivered(reference.status)) return {reference.status, 0};
+  const std::span<const double> a = record.snapshots.back().positions,
+                                b = reference.snapshots.back().positions;
   double worst = 0;
-  for (std::size_t i = 0; i < record.tokens; ++i)
-    worst = std::max(worst, squared_distance(std::span(a).subspan(i * record.dim, record.dim),
-                                             std::span(b).subspan(i * record.dim, record.dim)));
-  return std::sqrt(worst);
+  for (std::size_t i = 0; i < a.size(); i += record.dim)
+    worst = std::max(worst, squared_distance(a.subspan(i, record.dim), b.subspan(i, record.dim)));
+  return {reference.status, std::sqrt(worst)};
 }
 
-void print_json(const nlohmann::ordered_json& json) {
-  fmt::print("{}\n", json.dump(2));
-  if (std::fflush(stdout) != 0)
-    throw Error(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+int not_delivered(flow::Status status, const flow::Time& time,
+                  const std::optional<RunDirectory>& directory) {
+  if (status == flow::Status::interrupted) {
+    fmt::print(stderr, "attractor: interrupted at t = {}; {}\n", in_words(time),
+               directory ? "continue with: attractor flow --resume " + directory->path().string()
+                         : "nothing was kept (no --out)");
+    return kInterrupted;
+  }
+  fmt::print(stderr, "attractor: {} at t = {}: {}\n", flow::name(status), in_words(time),
+             flow::remedy(status));
+  return kNotDelivered;
+}
+
+void keep(const FlowRecord& record, double seconds, RunDirectory& directory) {
+  try {
+    write_result(record, seconds, directory.path());
+  } catch (const Error& error) {
+    throw Error(fmt::format("{}; when there is room again: attractor flow --resume {}",
+                            error.what(), directory.path().string()));
+  }
+  directory.close();
+}
+
+void print(const FlowRecord& record, const Options& options, double seconds,
+           const std::optional<Verification>& verified,
+           const std::optional<RunDirectory>& directory) {
+  if (options.json) {
+    nlohmann::ordered_json json = summary(record, seconds);
+    if (verified) json["verified_error"] = verified->error;
+    fmt::print("{}\n", json.dump(2));
+    return;
+  }
+  print_text(record, seconds);
+  if (verified)
+    fmt::print("  {:<20} {:<16.2g} {}\n", "verified error", verified->error,
+               "largest distance to a finer run");
+  if (directory) fmt::print("\nPage: {}\n", (directory->path() / "index.html").string());
 }
 
 int run(const Options& options) {
   set_threads(options.threads);
   catch_interrupts();
   const auto begin = std::chrono::steady_clock::now();
-  FlowParameters parameters;
-  std::optional<RunDirectory> directory = open_directory(options, parameters);
+  Prepared prepared = prepare(options);
   ProgressBar bar(!options.quiet);
-  const RunContext context{.directory = directory ? directory->path() : std::filesystem::path{},
-                           .checkpoint_seconds = options.checkpoint_seconds,
-                           .stop = interrupted,
-                           .report = [&](const FlowProgress& p) {
-                             if (bar.due())
-                               bar.show(p.fraction,
-                                        fmt::format("t = {}, {} distinct tokens, {} steps",
-                                                    in_words(p.time), p.distinct_tokens, p.steps));
-                           }};
-  const FlowRecord record = run_flow(parameters, context);
-  if (record.status == flow::Status::interrupted) {
-    fmt::print(stderr, "attractor: interrupted at t = {}; {}\n", in_words(record.time),
-               directory ? "continue with: attractor flow --resume " + directory->path().string()
-                         : "nothing was kept (no --out)");
-    return kInterrupted;
+  const RunContext context{
+      .directory = prepared.directory ? prepared.directory->path() : std::filesystem::path{},
+      .files_from = prepared.files_from,
+      .checkpoint_seconds = options.checkpoint_seconds,
+      .stop = interrupted,
+      .report = [&](const FlowProgress& p) {
+        if (bar.due())
+          bar.show(p.fraction, fmt::format("t = {}, {} distinct tokens, {} steps", in_words(p.time),
+                                           p.distinct_tokens, p.steps));
+      }};
+  const FlowRecord record = run_flow(prepared.parameters, context);
+  if (record.status == flow::Status::interrupted)
+    return not_delivered(record.status, record.time, prepared.directory);
+  std::optional<Verification> verified;
+  if (options.verify && flow::delivered(record.status)) {
+    verified = verify(record, context);
+    if (!flow::delivered(verified->status))
+      return not_delivered(verified->status, record.time, prepared.directory);
   }
-  const std::optional<double> error =
-      options.verify ? std::optional(verified_error(record, context)) : std::nullopt;
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (directory) {
-    write_result(record, seconds, directory->path());
-    directory->close();
-  }
-  if (options.json) {
-    nlohmann::ordered_json json = summary(record, seconds);
-    if (error) json["verified_error"] = *error;
-    print_json(json);
-  } else {
-    print_text(record, seconds);
-    if (error)
-      fmt::print("  {:<20} {:<16.2g} {}\n", "verified error", *error,
-                 "against a run at a hundredth of the tolerance (a quarter of the step)");
-    if (directory) fmt::print("\nPage: {}\n", (directory->path() / "index.html").string());
-  }
-  if (flow::delivered(record.status)) return kOk;
-  fmt::print(stderr, "attractor: {} at t = {}: {}\n", flow::name(record.status),
-             in_words(record.time), flow::remedy(record.status));
-  return kNotDelivered;
+  if (prepared.directory) keep(record, seconds, *prepared.directory);
+  print(record, options, seconds, verified, prepared.directory);
+  return flow::delivered(record.status)
+             ? kOk
+             : not_delivered(record.status, record.time, prepared.directory);
+}
+
+// A flag followed by another flag has lost its value.
+std::string value_of(const std::string& name, const std::string& text) {
+  if (text.starts_with("--"))
+    throw Error(fmt::format("--{} needs a value, but {} follows", name, text));
+  return text;
+}
+
+void add_parameter(CLI::App& app, const Parameter& parameter,
+                   const std::function<void(const std::string&)>& take) {
+  const std::string usual = parameter.text();
+  app.add_option_function<std::string>(
+         "--" + parameter.name,
+         [name = parameter.name, take](const std::string& text) { take(value_of(name, text)); },
+         fmt::format("{}\n[{}]{}", parameter.help, parameter.allowed(),
+                     usual.empty() ? "" : " default " + usual))
+      ->type_name("")
+      ->group(parameter.group);
+}
+
+void add_path(CLI::App& app, const std::string& name, std::optional<std::string>& target,
+              const std::string& kind, const std::string& help) {
+  app.add_option_function<std::string>(
+         "--" + name, [name, &target](const std::string& text) { target = value_of(name, text); },
+         help)
+      ->type_name(kind)
+      ->group("Run");
 }
 
 }  // namespace
@@ -206,39 +300,20 @@ std::function<int()> add_flow_command(CLI::App& app) {
   CLI::App* flow =
       app.add_subcommand("flow", "Tokens flowing through attention, on a sphere or in R^d");
   FlowParameters defaults;
-  for (const Parameter& parameter : list(defaults)) {
-    const std::string usual = parameter.text();
-    flow->add_option_function<std::string>(
-            "--" + parameter.name,
-            [options, name = parameter.name](const std::string& text) {
-              options->given[name] = text;
-            },
-            fmt::format("{}\n[{}]{}", parameter.help, parameter.allowed(),
-                        usual.empty() ? "" : " default " + usual))
-        ->type_name("")
-        ->group(parameter.group);
-  }
+  for (const Parameter& parameter : list(defaults))
+    add_parameter(*flow, parameter, [options, name = parameter.name](const std::string& text) {
+      options->given[name] = text;
+    });
+  add_path(*flow, "out", options->out, "DIR",
+           "directory for result.h5, summary.json, figures and page");
+  add_path(*flow, "resume", options->resume, "DIR", "continue an interrupted run");
+  add_path(*flow, "config", options->config, "FILE",
+           "TOML file with the names of the parameters; flags override it");
+  for (const Parameter& parameter : run_list(*options))
+    add_parameter(*flow, parameter, [parameter](const std::string& text) { parameter.set(text); });
   const std::string group = "Run";
-  flow->add_option("--out", options->out, "directory for result.h5, summary.json, figures and page")
-      ->type_name("DIR")
-      ->group(group);
-  flow->add_option("--resume", options->resume, "continue an interrupted run in this directory")
-      ->type_name("DIR")
-      ->group(group);
-  flow->add_option("--config", options->config, "TOML file with the same names; flags override it")
-      ->type_name("FILE")
-      ->group(group);
-  flow->add_option("--threads", options->threads, "threads (0: all cores); never changes a result")
-      ->type_name("N")
-      ->check(CLI::Range(0, 4096))
-      ->group(group);
-  flow->add_option("--checkpoint-seconds", options->checkpoint_seconds,
-                   "time between checkpoints (default 10)")
-      ->type_name("S")
-      ->check(CLI::Range(0.0, 1e9))
-      ->group(group);
   flow->add_flag("--verify", options->verify,
-                 "run again, 100 times more accurately, and report the error")
+                 "run again with tolerance / 100 (or step / 4) and report the largest difference")
       ->group(group);
   flow->add_flag("--json", options->json, "print one JSON object, nothing else")->group(group);
   flow->add_flag("--quiet", options->quiet, "no progress bar")->group(group);

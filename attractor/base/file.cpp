@@ -41,6 +41,12 @@ void AtomicFile::commit() {
   if (::fsync(descriptor_) != 0 && errno != EINVAL) fail("flush");
   if (::close(std::exchange(descriptor_, -1)) != 0) fail("close");
   if (::rename(partial_.c_str(), target_.c_str()) != 0) fail("rename");
+  // The name is on disk when its directory is.
+  const fs::path parent = target_.has_parent_path() ? target_.parent_path() : fs::path(".");
+  const int directory = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) return;
+  ::fsync(directory);
+  ::close(directory);
 }
 
 void AtomicFile::fail(const char* action) const {
@@ -59,7 +65,10 @@ void write_file(const fs::path& target, std::string_view text) {
 std::string read_file(const fs::path& source, std::size_t limit) {
   std::error_code error;
   const fs::file_status status = fs::status(source, error);
-  if (!fs::exists(status)) throw Error(fmt::format("{}: no such file", source.string()));
+  if (!fs::exists(status))
+    throw Error(
+        fmt::format("{}: {}", source.string(),
+                    status.type() == fs::file_type::not_found ? "no such file" : error.message()));
   if (!fs::is_regular_file(status)) throw Error(fmt::format("{}: not a file", source.string()));
   const std::uintmax_t size = fs::file_size(source, error);
   if (error) throw Error(fmt::format("{}: {}", source.string(), error.message()));
@@ -82,12 +91,15 @@ void make_directory(const fs::path& directory) {
                             error ? error.message() : "something else has that name"));
 }
 
-void require_space(const fs::path& directory, double bytes) {
+void require_space(const fs::path& target, double bytes) {
+  fs::path existing = fs::absolute(target);
+  while (!fs::is_directory(existing) && existing.has_relative_path())
+    existing = existing.parent_path();
   std::error_code error;
-  const fs::space_info space = fs::space(directory, error);
+  const fs::space_info space = fs::space(existing, error);
   if (!error && static_cast<double>(space.available) < bytes)
     throw Error(fmt::format("{}: the result needs {:.1f} MB and the disk has {:.1f} MB left",
-                            directory.string(), bytes / 1e6,
+                            target.string(), bytes / 1e6,
                             static_cast<double>(space.available) / 1e6));
 }
 

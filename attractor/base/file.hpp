@@ -38,7 +38,7 @@ std::string read_file(const std::filesystem::path& source, std::size_t limit);
 /// Makes the directory and its parents; throws Error where that is impossible.
 void make_directory(const std::filesystem::path& directory);
 
-/// Throws Error when the file system of `directory` has less than `bytes` left.
-void require_space(const std::filesystem::path& directory, double bytes);
+/// Throws Error when there are less than `bytes` left where `target` is or will be.
+void require_space(const std::filesystem::path& target, double bytes);
 
 }  // namespace attractor

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <limits>
@@ -125,7 +126,7 @@ TEST_F(File, AnInterruptedEarlierWriteDoesNotShowInTheResult) {
 
 TEST_F(File, EveryByteComesBack) {
   std::string bytes;
-  for (int k = 0; k < 300000; ++k) bytes += static_cast<char>(k * k >> 3);
+  for (std::uint64_t k = 0; k < 300000; ++k) bytes += static_cast<char>(k * k >> 3);
   write_file(at("bytes"), bytes);
   EXPECT_TRUE(content(at("bytes")) == bytes);
   EXPECT_TRUE(read_file(at("bytes"), bytes.size()) == bytes);

@@ -22,8 +22,8 @@ Block draw(std::uint64_t seed, std::uint64_t name, std::uint64_t item, std::uint
   return r123::Threefry4x64{}(Block{{item, block, 0, 0}}, Block{{seed, name, 0, 0}});
 }
 
-// 53 bits, shifted by half a unit: never 0, never 1.
-double open_unit(std::uint64_t bits) { return (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53; }
+// 52 bits, shifted by half a unit (exact in a double): never 0, never 1.
+double open_unit(std::uint64_t bits) { return (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52; }
 
 std::pair<double, double> box_muller(std::uint64_t a, std::uint64_t b) {
   const double radius = std::sqrt(-2 * std::log(open_unit(a)));

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace attractor {
@@ -39,6 +40,7 @@ class Pool {
   std::size_t size() const { return workers_.size() + 1; }
 
   void run(const Job& job) {
+    const std::lock_guard one_caller(callers_);
     {
       const std::lock_guard lock(mutex_);
       job_ = job;
@@ -87,6 +89,7 @@ class Pool {
   }
 
   std::vector<std::thread> workers_;
+  std::mutex callers_;  // jobs of several threads wait for each other
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   Job job_;
@@ -118,8 +121,10 @@ std::size_t threads() { return pool()->size(); }
 void parallel_for(std::size_t count, std::size_t grain, const Body& body) {
   grain = std::max<std::size_t>(grain, 1);
   if (inside_block || count <= grain || pool()->size() == 1) {
+    const bool outermost = !std::exchange(inside_block, true);
     for (std::size_t begin = 0; begin < count; begin += grain)
       body(begin, std::min(count, begin + grain));
+    if (outermost) inside_block = false;
     return;
   }
   pool()->run({&body, count, grain});

@@ -19,6 +19,7 @@ std::uint64_t mix(std::uint64_t h, std::span<const std::byte> bytes) {
     std::uint64_t word;
     std::memcpy(&word, bytes.data(), 8);
     h = (h ^ word) * 0x100000001b3U;
+    h ^= h >> 32;  // else a change of the top bits never reaches the others
     bytes = bytes.subspan(8);
   }
   for (std::byte b : bytes) h = (h ^ static_cast<std::uint64_t>(b)) * 0x100000001b3U;
@@ -138,7 +139,7 @@ void save(const CheckpointView& view, const std::filesystem::path& file) {
   out.put(static_cast<std::uint8_t>(p.started));
   out.put(p.log_unit);
   out.put(p.step);
-  for (std::uint64_t count : {p.steps, p.rejected, p.next_output}) out.put(count);
+  for (std::uint64_t count : {p.steps, p.rejected, p.next_output, p.stalled}) out.put(count);
   out.put_all(view.flow.owner());
   out.put_all(view.tree.labels());
   out.put(static_cast<std::uint64_t>(view.flow.coalescences().size()));
@@ -177,7 +178,7 @@ Checkpoint parse_checkpoint(std::string_view bytes, const std::string& name) {
   p.started = in.get<std::uint8_t>() != 0;
   p.log_unit = in.get<double>();
   p.step = in.get<double>();
-  for (std::uint64_t* count : {&p.steps, &p.rejected, &p.next_output})
+  for (std::uint64_t* count : {&p.steps, &p.rejected, &p.next_output, &p.stalled})
     *count = in.get<std::uint64_t>();
   c.owner = in.get_all<std::uint32_t>();
   c.labels = in.get_all<std::uint32_t>();

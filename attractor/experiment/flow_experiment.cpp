@@ -45,6 +45,12 @@ double cluster_cosine_of(const FlowParameters& p) {
   return 1 - std::min(1e-3, 1 / (20 * std::max(p.beta, 1e-300)));
 }
 
+void check_step(const FlowParameters& p, double log_unit) {
+  if (p.stepper != "adaptive" && !std::isfinite(flow::Time(p.step).in_unit(log_unit)))
+    throw Error(fmt::format("step = {} times e^beta overflows at beta = {}; use --stepper adaptive",
+                            p.step, p.beta));
+}
+
 std::vector<flow::Time> log_times(double end, std::uint64_t count, double log_unit) {
   const double last = std::log(end);
   const double first = std::min(last - std::log(1e3), log_unit + std::log(1e-2));
@@ -140,16 +146,15 @@ class Experiment {
         count_(start_.count()),
         command_(command(p)),
         record_(first_record(p)),
-        flow_(attention_of(p, start_.dim), count_, record_.merge_radius),
+        flow_(attention_of(with_files_from(p, context.files_from), start_.dim), count_,
+              record_.merge_radius),
         logit_bound_(flow_.attention().logit_bound()),
         plan_(plan_of(p, flow_.log_unit())),
         choice_(snapshot_count(p, count_ * start_.dim), plan_.outputs.size(), count_),
         options_{p.pair_threshold, std::sqrt(2 * (1 - record_.cluster_cosine)), p.seed,
                  p.exact_limit},
         tree_(count_, start_.dim, options_.cluster_radius) {
-    if (!std::isfinite(flow::Time(p.step).in_unit(flow_.log_unit())) && p.stepper != "adaptive")
-      throw Error(fmt::format(
-          "step = {} times e^beta overflows at beta = {}; use --stepper adaptive", p.step, p.beta));
+    check_step(p, flow_.log_unit());
   }
 
   FlowRecord run() {
@@ -251,6 +256,7 @@ class Experiment {
     record_.time = progress_.time;
     record_.steps = progress_.steps;
     record_.rejected = progress_.rejected;
+    if (record_.status == flow::Status::interrupted) return std::move(record_);
     observe::Observation last = measure(progress_.time, progress_.state, true);
     if (!record_.series.empty() && record_.series.back().log10_time == last.log10_time)
       record_.series.back() = last;
@@ -284,9 +290,19 @@ class Experiment {
 
 }  // namespace
 
+FlowSize validate(const FlowParameters& p, const std::string& files_from) {
+  check(p);
+  const FlowParameters located = with_files_from(p, files_from);
+  const TokenSet tokens = make_tokens(start_of(located));
+  const depth::AttentionFlow flow(attention_of(located, tokens.dim), 1, 0);
+  check_step(p, flow.log_unit());
+  return {tokens.count(), tokens.dim};
+}
+
 FlowRecord run_flow(const FlowParameters& parameters, const RunContext& context) {
   check(parameters);
-  return Experiment(parameters, context, make_tokens(start_of(parameters))).run();
+  TokenSet tokens = make_tokens(start_of(with_files_from(parameters, context.files_from)));
+  return Experiment(parameters, context, std::move(tokens)).run();
 }
 
 }  // namespace attractor::experiment

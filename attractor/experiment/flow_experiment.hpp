@@ -19,10 +19,18 @@ struct FlowProgress {
 
 struct RunContext {
   std::filesystem::path directory;  // for checkpoints; empty: none
+  std::string files_from;           // relative input files are meant from here; empty: from here
   double checkpoint_seconds = 10;
   std::function<bool()> stop;
   std::function<void(const FlowProgress&)> report;
 };
+
+/// All that can be refused is refused here, before anything is written: makes the tokens and reads
+/// the weights. Returns the number of tokens and their dimension.
+struct FlowSize {
+  std::size_t tokens, dim;
+};
+FlowSize validate(const FlowParameters& parameters, const std::string& files_from);
 
 FlowRecord run_flow(const FlowParameters& parameters, const RunContext& context);
 

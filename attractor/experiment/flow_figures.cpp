@@ -167,12 +167,14 @@ std::optional<FlowFigure> energy_figure(const FlowRecord& record, const TimeAxis
   const bool stairs = time.axis.scale == Scale::power && record.merges.size() > 1;
   if (!ratio.x.empty()) {
     FlowFigure result = framed("energy", stairs ? "The energy climbs a staircase" : "Energy", time,
-                               {.label = "energy / energy of one cluster", .low = 0});
+                               {.label = "energy / largest possible", .low = 0});
     Panel& panel = result.figure.panels[0];
     panel.series = {std::move(ratio)};
     panel.horizontal = {{.at = 1, .dashed = true}};
     panel.y.high = top(panel.series);
-    result.caption = "Relative to the energy of one cluster, the largest possible.";
+    const FlowParameters& p = record.parameters;
+    result.caption = p.query.empty() && p.key.empty() ? "One cluster has the largest energy, 1."
+                                                      : "1 is an upper bound for any tokens.";
     if (stairs)
       result.caption += " A plateau is a long-lived state of several clusters, a step a merge.";
     return result;
@@ -285,7 +287,8 @@ std::optional<FlowFigure> tree_figure(const FlowRecord& record, const FlowView& 
   std::vector<Branch> branches;
   for (std::size_t i = 0; i < n; ++i) branches.push_back({time.axis.low, height[i], view.group[i]});
   std::vector<Series> lines;  // one for each colour, the last for mixed branches
-  for (const Colour colour : view.palette) lines.push_back(curve(colour, 1.6));
+  const double width = std::clamp(90 / static_cast<double>(n), 0.6, 1.6);
+  for (const Colour colour : view.palette) lines.push_back(curve(colour, width));
   lines.push_back(curve(report::kGrey, 1.6));
   const auto draw = [&lines](const Branch& b, double to_x, double to_y) {
     Series& s = b.group < 0 ? lines.back() : lines[static_cast<std::size_t>(b.group)];

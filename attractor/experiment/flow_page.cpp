@@ -163,7 +163,7 @@ std::string tiles(const FlowRecord& record) {
   text += tile("mean cosine", close_to_one(end(&Observation::mean_cosine),
                                            end(&Observation::one_minus_mean_cosine)));
   if (std::isfinite(energy) || record.parameters.space == "sphere")
-    text += tile("energy ratio", close_to_one(energy, 1 - energy), "1 means one cluster");
+    text += tile("energy ratio", close_to_one(energy, 1 - energy), "at most 1");
   else
     text += tile("ln energy", rounded(end(&Observation::log_energy)));
   text += tile("effective rank", rounded(end(&Observation::effective_rank)));

@@ -109,7 +109,7 @@ void expect_whole(const std::string& text) {
 }
 
 TEST_F(FlowPageTest, EveryDimension) {
-  if (!report::figures_available()) GTEST_SKIP() << "gnuplot is not installed";
+  ASSERT_TRUE(report::figures_available()) << "gnuplot is not installed";
   for (const std::size_t dim : {2, 3, 8}) {
     const std::string text = page(made_up(12, dim), std::to_string(dim));
     expect_whole(text);

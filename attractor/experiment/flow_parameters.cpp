@@ -184,7 +184,7 @@ ParameterList output_list(FlowParameters& p) {
        .group = group,
        .help = "number of times at which all positions are kept; auto: 9, or 2 beyond 2^20 numbers",
        .target = &p.snapshots,
-       .words = "auto, or 2 to 1000"},
+       .words = "auto, or a whole number from 2 to 1000"},
       {.name = "cluster-cosine",
        .group = group,
        .help = "tokens closer than this are one cluster (chains count as one); auto: "
@@ -207,24 +207,17 @@ ParameterList output_list(FlowParameters& p) {
   };
 }
 
-// A text parameter that is a word or a number in a range.
+// A text parameter that is a word or a number x for which `good(x)` holds.
+template <class Good>
 void check_word_or_number(const Parameter& parameter, std::initializer_list<const char*> words,
-                          double least, double most, bool open) {
+                          const Good& good) {
   const std::string text = parameter.text();
   for (const char* word : words)
     if (text == word) return;
   double value = 0;
-  Parameter number{.name = parameter.name,
-                   .group = "",
-                   .help = "",
-                   .target = &value,
-                   .least = least,
-                   .most = most,
-                   .above_least = open,
-                   .choices = {},
-                   .words = parameter.words};
-  number.set(text);
-  if (open && value >= most) number.set("nan");
+  if (!parse_real(text, value) || !good(value))
+    throw Error(fmt::format("{} = '{}' is not allowed; allowed: {}", parameter.name, text,
+                            parameter.words));
 }
 
 }  // namespace
@@ -239,9 +232,12 @@ ParameterList list(FlowParameters& p) {
 void check(const FlowParameters& p) {
   FlowParameters copy = p;
   const ParameterList parameters = list(copy);
-  check_word_or_number(find(parameters, "merge-radius"), {"auto", "off"}, 1e-12, 0.01, false);
-  check_word_or_number(find(parameters, "cluster-cosine"), {"auto"}, 0, 1, true);
-  check_word_or_number(find(parameters, "snapshots"), {"auto"}, 2, 1000, false);
+  check_word_or_number(find(parameters, "merge-radius"), {"auto", "off"},
+                       [](double x) { return x >= 1e-12 && x <= 0.01; });
+  check_word_or_number(find(parameters, "cluster-cosine"), {"auto"},
+                       [](double x) { return x > 0 && x < 1; });
+  check_word_or_number(find(parameters, "snapshots"), {"auto"},
+                       [](double x) { return x >= 2 && x <= 1000 && x == std::floor(x); });
   const bool endless = std::isinf(p.time), adaptive = p.stepper == "adaptive";
   if (endless && !adaptive)
     throw Error(fmt::format("time = inf needs --stepper adaptive, not {}", p.stepper));
@@ -264,6 +260,24 @@ void check(const FlowParameters& p) {
     throw Error(fmt::format("{} tokens in dimension {} are {:.3g} numbers; at most 1e9 are allowed",
                             p.tokens, p.dim,
                             static_cast<double>(p.tokens) * static_cast<double>(p.dim)));
+}
+
+void check_use(const FlowParameters& p, const std::vector<std::string>& given) {
+  const std::pair<const char*, const char*> needs[] = {
+      {"rho", "equiangular"}, {"cap-angle", "cap"}, {"centres", "clusters"},
+      {"noise", "clusters"},  {"mode", "circle"},   {"amplitude", "circle"},
+      {"phase", "circle"},    {"angles", "angles"}, {"tokens-file", "file"}};
+  for (const auto& [name, init] : needs)
+    if (p.init != init && std::find(given.begin(), given.end(), name) != given.end())
+      throw Error(
+          fmt::format("--{} is used by --init {} only, not by --init {}", name, init, p.init));
+}
+
+FlowParameters with_files_from(FlowParameters p, const std::string& directory) {
+  for (std::string* file : {&p.query, &p.key, &p.value, &p.tokens_file})
+    if (!file->empty() && !directory.empty() && file->front() != '/')
+      *file = directory + "/" + *file;
+  return p;
 }
 
 Start start_of(const FlowParameters& p) {

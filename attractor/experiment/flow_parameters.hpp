@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "attractor/experiment/parameter.hpp"
 #include "attractor/tokens/generators.hpp"
@@ -39,6 +40,12 @@ ParameterList list(FlowParameters& p);
 
 /// Checks what a single range cannot: combinations of parameters. Throws Error.
 void check(const FlowParameters& p);
+
+/// Refuses a parameter that was given but that the chosen start does not use.
+void check_use(const FlowParameters& p, const std::vector<std::string>& given);
+
+/// Relative file names taken from `directory` (empty: as they are).
+FlowParameters with_files_from(FlowParameters p, const std::string& directory);
 
 Start start_of(const FlowParameters& p);
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <set>
 #include <vector>
@@ -99,7 +100,7 @@ TEST(FlowParameterList, EveryParameterTakesItsTextBackAndTouchesNoOther) {
     EXPECT_EQ(again[k].json(), now[k].json()) << now[k].name;
     EXPECT_EQ(again[k].text(), now[k].text());
     for (std::size_t other = 0; other < usual.size(); ++other)
-      if (other != k) EXPECT_EQ(now[other].text(), usual[other].text()) << now[other].name;
+      EXPECT_TRUE(other == k || now[other].text() == usual[other].text()) << now[other].name;
   }
 }
 
@@ -114,7 +115,7 @@ TEST(FlowParameterList, RangesIncludeTheirEndsAndNothingBeyond) {
       const std::string message = refusal([&] { parameter.set(text); });
       if (allowed) {
         EXPECT_EQ(message, "");
-        EXPECT_EQ(std::stod(parameter.text()), value) << parameter.name;
+        EXPECT_EQ(std::strtod(parameter.text().c_str(), nullptr), value) << parameter.name;
       } else {
         EXPECT_EQ(message, parameter.name + " = '" + text +
                                "' is not allowed; allowed: " + parameter.allowed());
@@ -171,7 +172,8 @@ TEST(FlowParameterCheck, RefusesOtherWordsAndNumbersWithWhatIsAllowed) {
         "cluster-cosine = '" + text + "' is not allowed; allowed: auto, or above 0 and below 1");
   for (const std::string text : {"", "off", "0", "1", "1001", "nan", "-2", "many"})
     EXPECT_EQ(refusal_of_check({.snapshots = text}),
-              "snapshots = '" + text + "' is not allowed; allowed: auto, or 2 to 1000");
+              "snapshots = '" + text +
+                  "' is not allowed; allowed: auto, or a whole number from 2 to 1000");
 }
 
 TEST(FlowParameterCheck, ARefusalAtAnOpenUpperEndNamesTheValueGiven) {
@@ -183,6 +185,15 @@ TEST(FlowParameterCheck, ARefusalAtAnOpenUpperEndNamesTheValueGiven) {
 
 TEST(FlowParameterCheck, HalfASnapshotIsRefused) {
   EXPECT_SAYS(refusal_of_check({.snapshots = "2.5"}), "snapshots = '2.5' is not allowed");
+}
+
+TEST(FlowParameterCheck, NumbersAmongWordsAreSpelledAsEverywhere) {
+  // As a real parameter takes and refuses them.
+  EXPECT_EQ(refusal_of_check({.snapshots = "+5"}), "");
+  for (const char* text : {"0x10", " 5", "5 ", "\t5"})
+    EXPECT_SAYS(refusal_of_check({.snapshots = text}), "is not allowed");
+  EXPECT_SAYS(refusal_of_check({.merge_radius = "0x1p-20"}), "is not allowed");
+  EXPECT_SAYS(refusal_of_check({.cluster_cosine = " 0.5"}), "is not allowed");
 }
 
 TEST(FlowParameterCheck, EndlessTimeNeedsWhatCanEnd) {
@@ -234,6 +245,40 @@ TEST(FlowParameterCheck, MoreNumbersThanMemoryAreRefused) {
   EXPECT_SAYS(message, "dimension 1000");
   EXPECT_SAYS(message, "at most 1e9");
   EXPECT_EQ(refusal_of_check({.init = "file", .tokens = 10'000'000, .dim = 65536}), "");
+}
+
+TEST(FlowParameterUse, WhatTheStartDoesNotUseIsRefusedWhenGiven) {
+  const std::pair<const char*, const char*> uses[] = {
+      {"rho", "equiangular"}, {"cap-angle", "cap"}, {"centres", "clusters"},
+      {"noise", "clusters"},  {"mode", "circle"},   {"amplitude", "circle"},
+      {"phase", "circle"},    {"angles", "angles"}, {"tokens-file", "file"}};
+  FlowParameters p;
+  const std::vector<std::string> inits = find(list(p), "init").choices;
+  for (const auto& [name, user] : uses)
+    for (const std::string& init : inits) {
+      p.init = init;
+      const std::string message = refusal([&] { check_use(p, {"beta", name, "seed"}); });
+      EXPECT_EQ(message.empty(), init == user) << name << " with " << init;
+      if (init == user) continue;
+      EXPECT_SAYS(message, "--" + std::string(name));
+      EXPECT_SAYS(message, "--init " + std::string(user));
+      EXPECT_SAYS(message, "--init " + init);
+    }
+  p.init = "uniform";
+  EXPECT_EQ(refusal([&] { check_use(p, {}); }), "");
+  EXPECT_EQ(refusal([&] { check_use(p, {"tokens", "dim", "seed", "init", "time"}); }), "");
+}
+
+TEST(FlowParameters, RelativeFilesAreTakenFromADirectory) {
+  const FlowParameters p{.query = "q.npy", .key = "/k.npy", .tokens_file = "sub/t.h5:/x"};
+  const FlowParameters moved = with_files_from(p, "/runs");
+  EXPECT_EQ(moved.query, "/runs/q.npy");
+  EXPECT_EQ(moved.key, "/k.npy");
+  EXPECT_EQ(moved.value, "");
+  EXPECT_EQ(moved.tokens_file, "/runs/sub/t.h5:/x");
+  const FlowParameters same = with_files_from(p, "");
+  EXPECT_EQ(same.query, "q.npy");
+  EXPECT_EQ(same.tokens_file, "sub/t.h5:/x");
 }
 
 TEST(FlowParameters, HandEveryFieldOfTheStartOn) {
@@ -335,10 +380,10 @@ TEST(FlowCommand, RepeatsEveryParameterThroughAShell) {
 
 TEST(FlowCommand, RepeatsTextsThatAShellWouldChange) {
   for (const char* text :
-       {"a b",      "it's", "'",  "''",     "'''",  "a'b'c", "\"x\"",  "$HOME", "`date`",
-        "$(date)",  "a\\b", "\\", "*",      "?",    "~",     "a;b",    "a&b",   "a|b",
-        "<x>",      "#x",   "!x", "a\nb",   "a\tb", "{a,b}", "[a]",    "(a)",   "x=y",
-        "\xc3\xa4", "%s",   "-x", "--beta", " ",    " lead", "trail ", "\n",    "\\'"})
+       {"a b",     "it's",   "'",  "''",    "'''",    "a'b'c", "\"x\"", "$HOME",    "`date`",
+        "$(date)", "a\\b",   "\\", "*",     "?",      "~",     "a;b",   "a&b",      "a|b",
+        "<x>",     "#x",     "!x", "{a,b}", "[a]",    "(a)",   "x=y",   "\xc3\xa4", "%s",
+        "-x",      "--beta", " ",  " lead", "trail ", "\\'"})
     expect_command_repeats({.tokens_file = text});
 }
 

@@ -96,7 +96,7 @@ const draw = () => {
     if ((V.surface && s.p[2] < 0) !== half) return;
     const r = Math.sqrt(r0 * r0 + (r1 * r1 - r0 * r0) * (n > 1 ? (s.n - 1) / (n - 1) : 0));
     c.beginPath(); c.arc(s.p[0] * R, -s.p[1] * R, r, 0, 7);
-    c.globalAlpha = half ? 0.3 : 1;
+    c.globalAlpha = half ? 0.36 : 1;
     c.fillStyle = V.palette[s.of.indexOf(Math.max(...s.of))]; c.fill();
     c.globalAlpha = 1; c.lineWidth = 1; c.strokeStyle = rim; c.stroke();
   });

@@ -20,7 +20,7 @@ std::string number(double x) {
 
 template <class Number>
 bool parse(std::string_view text, Number& value) {
-  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size();
 }
@@ -34,7 +34,35 @@ bool parse_whole(std::string_view text, std::uint64_t& value) {
   return true;
 }
 
+void set_from_node(const Parameter& parameter, const toml::node& node) {
+  if (const auto text = node.value_exact<std::string>())
+    parameter.set(*text);
+  else if (const auto whole = node.value_exact<std::int64_t>())
+    parameter.set(fmt::format("{}", *whole));
+  else if (const auto real = node.value_exact<double>())
+    parameter.set(number(*real));
+  else
+    throw Error(fmt::format("{} must be a number or a text; tables and lists are not used here",
+                            parameter.name));
+}
+
+// One line of valid UTF-8: what files, shells and messages can carry.
+bool is_one_line(std::string_view text) {
+  const bool control = std::any_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+  });
+  if (control) return false;
+  try {
+    (void)nlohmann::json(std::string(text)).dump();
+  } catch (const nlohmann::json::exception&) {
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+bool parse_real(std::string_view text, double& value) { return parse(text, value); }
 
 std::string Parameter::allowed() const {
   if (!choices.empty()) return fmt::format("{}", fmt::join(choices, ", "));
@@ -42,6 +70,8 @@ std::string Parameter::allowed() const {
   if (std::holds_alternative<std::string*>(target)) return "text";
   const std::string kind = std::holds_alternative<std::uint64_t*>(target) ? "whole number, " : "";
   const double low = std::holds_alternative<std::uint64_t*>(target) ? std::max(0.0, least) : least;
+  if (kind != "" && std::isinf(most))
+    return kind + fmt::format("{} to 2^64 - 1 (from 2^53 on written out in full)", number(low));
   if (std::isinf(low) && std::isinf(most)) return kind + "any finite number";
   if (std::isinf(most))
     return kind + fmt::format("{} {}", above_least ? "above" : "at least", number(low));
@@ -57,13 +87,17 @@ void Parameter::set(std::string_view text) const {
   };
   if (auto* const* real = std::get_if<double*>(&target)) {
     double x = 0;
-    if (!parse(text, x) || std::isnan(x) || !in_range(x)) refuse();
+    const bool any_finite = std::isinf(least) && std::isinf(most);
+    if (!parse(text, x) || !in_range(x) || (any_finite && std::isinf(x))) refuse();
     **real = x;
   } else if (auto* const* whole = std::get_if<std::uint64_t*>(&target)) {
     std::uint64_t x = 0;
     if (!parse_whole(text, x) || !in_range(static_cast<double>(x))) refuse();
     **whole = x;
   } else {
+    if (!is_one_line(text))
+      throw Error(fmt::format("{} holds a control character or is not UTF-8; allowed: {}", name,
+                              allowed()));
     if (!choices.empty() && std::find(choices.begin(), choices.end(), text) == choices.end())
       refuse();
     *std::get<std::string*>(target) = text;
@@ -90,10 +124,12 @@ const Parameter& find(const ParameterList& list, std::string_view name) {
   if (at != list.end()) return *at;
   std::vector<std::string> names;
   for (const Parameter& p : list) names.push_back(p.name);
-  throw Error(fmt::format("parameter '{}' is unknown; allowed: {}", name, fmt::join(names, ", ")));
+  throw Error(
+      fmt::format("'{}' is no parameter (run options such as out are flags only); allowed: {}",
+                  name, fmt::join(names, ", ")));
 }
 
-void set_from_toml(const ParameterList& list, const std::string& file) {
+std::string set_from_toml(const ParameterList& list, const std::string& file) {
   const std::string content = read_file(file, 1 << 20);
   toml::table table;
   try {
@@ -102,17 +138,19 @@ void set_from_toml(const ParameterList& list, const std::string& file) {
     throw Error(
         fmt::format("{}, line {}: {}", file, error.source().begin.line, error.description()));
   }
+  std::string started_in;
   for (const auto& [key, node] : table) {
-    const Parameter& parameter = find(list, key.str());
-    if (const auto text = node.value_exact<std::string>())
-      parameter.set(*text);
-    else if (const auto whole = node.value_exact<std::int64_t>())
-      parameter.set(fmt::format("{}", *whole));
-    else if (const auto real = node.value_exact<double>())
-      parameter.set(number(*real));
-    else
-      throw Error(fmt::format("{}: {} must be a number or a text", file, key.str()));
+    if (key.str() == "started-in" && node.is_string()) {
+      started_in = node.ref<std::string>();
+      continue;
+    }
+    try {
+      set_from_node(find(list, key.str()), node);
+    } catch (const Error& error) {
+      throw Error(fmt::format("{}, line {}: {}", file, node.source().begin.line, error.what()));
+    }
   }
+  return started_in;
 }
 
 }  // namespace attractor::experiment

@@ -36,11 +36,16 @@ struct Parameter {
   nlohmann::ordered_json json() const;
 };
 
+/// A number as every parameter spells it: nothing before or after it, independent of the locale.
+bool parse_real(std::string_view text, double& value);
+
 using ParameterList = std::vector<Parameter>;
 
 const Parameter& find(const ParameterList& list, std::string_view name);
 
 /// Sets every key of a TOML file; throws Error on a syntax error, an unknown key or a bad value.
-void set_from_toml(const ParameterList& list, const std::string& file);
+/// The key `started-in` (written by run directories) is returned: relative files are meant from
+/// there.
+std::string set_from_toml(const ParameterList& list, const std::string& file);
 
 }  // namespace attractor::experiment

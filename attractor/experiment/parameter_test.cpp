@@ -143,7 +143,7 @@ TEST(WholeParameter, TakesEveryNumberBackFromItsTextExactly) {
     EXPECT_EQ(n, value);
     EXPECT_EQ(p.json(), value);
   }
-  EXPECT_EQ(p.allowed(), "whole number, at least 0");
+  EXPECT_SAYS(p.allowed(), "whole number, 0 to 2^64 - 1");
 }
 
 TEST(WholeParameter, ReadsPowersOfTenToo) {
@@ -189,17 +189,30 @@ TEST(TextParameter, TakesItsChoicesAndNothingElse) {
   for (const char* text : {"", "s", "sau", "SA", "sa ", "sa, usa"}) expect_refused(p, text);
 }
 
-TEST(TextParameter, WithoutChoicesTakesAnyText) {
+TEST(TextParameter, WithoutChoicesTakesAnyLine) {
   std::string s;
   const Parameter free{.name = "file", .target = &s};
   const Parameter hinted{.name = "file", .target = &s, .words = ".npy"};
-  for (const char* text : {"", "a b", "--x", "'\"\\$", "\xc3\xa4\n"}) {
+  for (const char* text : {"", "a b", "--x", "'\"\\$", "\xc3\xa4", "\xf0\x9f\x98\x80"}) {
     free.set(text);
     EXPECT_EQ(s, text);
     EXPECT_EQ(free.text(), text);
   }
   EXPECT_EQ(free.allowed(), "text");
   EXPECT_EQ(hinted.allowed(), ".npy");
+}
+
+TEST(TextParameter, RefusesControlCharactersAndBrokenUtf8) {
+  std::string s = "kept";
+  const Parameter p{.name = "file", .target = &s, .words = ".npy"};
+  for (const std::string& text : {std::string("a\nb"), std::string("\t"), std::string("a\0b", 3),
+                                  std::string("\x1b[0m"), std::string("\x7f"), std::string("\xff"),
+                                  std::string("\xc3"), std::string("\xed\xa0\x80")}) {
+    const std::string message = refusal([&] { p.set(text); });
+    EXPECT_SAYS(message, "file holds a control character or is not UTF-8");
+    EXPECT_SAYS(message, "allowed: .npy");
+    EXPECT_EQ(s, "kept");
+  }
 }
 
 TEST(ParameterJson, HoldsNumbersAsNumbers) {
@@ -264,33 +277,41 @@ TEST_F(Toml, TakesNumbersInEverySpelling) {
   EXPECT_EQ(beta_, 0.1 + 0.2);
 }
 
-TEST_F(Toml, RefusesAnUnknownKeyAndListsTheKnownOnes) {
-  const std::string message = refusal_of("bta = 2");
-  EXPECT_SAYS(message, "'bta' is unknown");
+TEST_F(Toml, RefusesAnUnknownKeyWithItsLineAndListsTheKnownOnes) {
+  const std::string message = refusal_of("beta = 1\nbta = 2");
+  EXPECT_SAYS(message, file_ + ", line 2: 'bta' is no parameter");
   EXPECT_SAYS(message, "beta, tokens, init, tokens-file");
-  EXPECT_SAYS(refusal_of("[flow]\nbeta = 2"), "'flow' is unknown");
-  EXPECT_SAYS(refusal_of("tokens_file = 'x'"), "'tokens_file' is unknown");
-  EXPECT_SAYS(refusal_of("\"\" = 1"), "'' is unknown");
+  EXPECT_SAYS(refusal_of("[flow]\nbeta = 2"), "'flow' is no parameter");
+  EXPECT_SAYS(refusal_of("tokens_file = 'x'"), "'tokens_file' is no parameter");
+  EXPECT_SAYS(refusal_of("\"\" = 1"), "'' is no parameter");
 }
 
 TEST_F(Toml, RefusesTheWrongType) {
-  for (const char* value : {"true", "[1, 2]", "{ a = 1 }", "1979-05-27", "07:32:00"}) {
-    const std::string message = refusal_of("beta = " + std::string(value));
-    EXPECT_SAYS(message, file_);
-    EXPECT_SAYS(message, "beta must be a number or a text");
-  }
+  for (const char* value : {"true", "[1, 2]", "{ a = 1 }", "1979-05-27", "07:32:00"})
+    EXPECT_SAYS(refusal_of("\nbeta = " + std::string(value)),
+                file_ + ", line 2: beta must be a number or a text");
   EXPECT_SAYS(refusal_of("beta.x = 1"), "beta must be a number or a text");
 }
 
-TEST_F(Toml, RefusesBadValuesWithTheSentenceOfTheParameter) {
-  EXPECT_EQ(refusal_of("beta = -1"), "beta = '-1' is not allowed; allowed: at least 0");
-  EXPECT_EQ(refusal_of("beta = nan"), "beta = 'nan' is not allowed; allowed: at least 0");
-  EXPECT_EQ(refusal_of("tokens = 2.5"),
-            "tokens = '2.5' is not allowed; allowed: whole number, 1 to 10000000");
-  EXPECT_EQ(refusal_of("tokens = -3"),
-            "tokens = '-3' is not allowed; allowed: whole number, 1 to 10000000");
-  EXPECT_EQ(refusal_of("init = 'cup'"), "init = 'cup' is not allowed; allowed: uniform, cap");
-  EXPECT_EQ(refusal_of("init = 5"), "init = '5' is not allowed; allowed: uniform, cap");
+TEST_F(Toml, RefusesBadValuesWithTheLineAndTheSentenceOfTheParameter) {
+  const auto expect = [&](const std::string& text, const std::string& sentence) {
+    EXPECT_EQ(refusal_of("\n\n" + text), file_ + ", line 3: " + sentence);
+  };
+  expect("beta = -1", "beta = '-1' is not allowed; allowed: at least 0");
+  expect("beta = nan", "beta = 'nan' is not allowed; allowed: at least 0");
+  expect("tokens = 2.5", "tokens = '2.5' is not allowed; allowed: whole number, 1 to 10000000");
+  expect("tokens = -3", "tokens = '-3' is not allowed; allowed: whole number, 1 to 10000000");
+  expect("init = 'cup'", "init = 'cup' is not allowed; allowed: uniform, cap");
+  expect("init = 5", "init = '5' is not allowed; allowed: uniform, cap");
+}
+
+TEST_F(Toml, ReturnsWhereTheRunWasStarted) {
+  std::ofstream(file_) << "started-in = '/some where'\nbeta = 2";
+  EXPECT_EQ(set_from_toml(list_, file_), "/some where");
+  EXPECT_EQ(beta_, 2);
+  std::ofstream(file_) << "beta = 3";
+  EXPECT_EQ(set_from_toml(list_, file_), "");
+  EXPECT_SAYS(refusal_of("started-in = 5"), "started-in");
 }
 
 TEST_F(Toml, TellsTheLineOfASyntaxError) {
@@ -314,8 +335,9 @@ TEST(ParameterLists, FindByNameOrTellAllNames) {
   double x = 0;
   const ParameterList all{{.name = "first", .target = &x}, {.name = "second", .target = &x}};
   EXPECT_EQ(&find(all, "second"), &all[1]);
-  EXPECT_EQ(refusal([&] { find(all, "third"); }),
-            "parameter 'third' is unknown; allowed: first, second");
+  EXPECT_EQ(
+      refusal([&] { find(all, "third"); }),
+      "'third' is no parameter (run options such as out are flags only); allowed: first, second");
 }
 
 }  // namespace

@@ -16,23 +16,31 @@ namespace attractor::experiment {
 namespace fs = std::filesystem;
 namespace {
 
-std::string toml(const FlowParameters& parameters) {
+std::string toml(const FlowParameters& parameters, const std::string& started_in) {
   FlowParameters copy = parameters;
   std::string text = "# " + command(parameters) + "\n";
   for (const Parameter& p : list(copy)) {
-    nlohmann::ordered_json value = p.json();
-    // JSON's quoted text and numbers are TOML's; only infinity is spelled without quotes.
-    text += fmt::format("{} = {}\n", p.name, p.text() == "inf" ? "inf" : value.dump());
+    const nlohmann::ordered_json value = p.json();
+    // JSON's texts and numbers are TOML's, but for infinity (no quotes) and beyond 2^63 (quotes).
+    const bool wide = value.is_number_unsigned() && value.get<std::uint64_t>() >> 63 != 0;
+    const std::string plain = p.text() == "inf" ? "inf" : value.dump();
+    text += fmt::format("{} = {}\n", p.name, wide ? '"' + plain + '"' : plain);
   }
-  return text;
+  return text + fmt::format("started-in = {}\n", nlohmann::json(started_in).dump());
+}
+
+// Nothing in it but what a process killed in its first instant may have left.
+bool counts_as_empty(const fs::path& path) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(path))
+    if (entry.path().filename() != "run.toml.partial") return false;
+  return true;
 }
 
 }  // namespace
 
 RunDirectory::RunDirectory(fs::path path) : path_(std::move(path)) {
-  lock_ = ::open((path_ / "run.toml").c_str(), O_RDONLY | O_CLOEXEC);
-  if (lock_ < 0)
-    throw Error(fmt::format("{}: {}", (path_ / "run.toml").string(), std::strerror(errno)));
+  lock_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_ < 0) throw Error(fmt::format("{}: {}", path_.string(), std::strerror(errno)));
   if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
     ::close(lock_);
     throw Error(fmt::format("{} is being written by another process", path_.string()));
@@ -46,7 +54,13 @@ RunDirectory::~RunDirectory() {
   if (lock_ >= 0) ::close(lock_);
 }
 
-RunDirectory RunDirectory::create(const fs::path& path, const FlowParameters& parameters) {
+RunDirectory RunDirectory::create(const fs::path& path, const FlowParameters& parameters,
+                                  const std::string& started_in) {
+  if (fs::exists(path) && !fs::is_directory(path))
+    throw Error(
+        fmt::format("{} exists and is not a directory; choose another --out", path.string()));
+  make_directory(path);
+  RunDirectory directory(path);  // from here on it is ours
   if (fs::exists(path / "summary.json"))
     throw Error(fmt::format("{} holds a finished run; choose another --out", path.string()));
   if (fs::exists(path / "run.toml"))
@@ -54,21 +68,21 @@ RunDirectory RunDirectory::create(const fs::path& path, const FlowParameters& pa
         fmt::format("{} holds an unfinished run; continue it with --resume {} or choose "
                     "another --out",
                     path.string(), path.string()));
-  if (fs::exists(path) && (!fs::is_directory(path) || !fs::is_empty(path)))
-    throw Error(fmt::format("{} exists and is not an empty directory; choose another --out",
-                            path.string()));
-  make_directory(path);
-  write_file(path / "run.toml", toml(parameters));
-  return RunDirectory(path);
+  if (!counts_as_empty(path))
+    throw Error(fmt::format("{} exists and is not empty; choose another --out", path.string()));
+  write_file(path / "run.toml", toml(parameters, started_in));
+  return directory;
 }
 
-RunDirectory RunDirectory::resume(const fs::path& path, FlowParameters& parameters) {
+RunDirectory RunDirectory::resume(const fs::path& path, FlowParameters& parameters,
+                                  std::string& started_in) {
   if (!fs::exists(path / "run.toml"))
     throw Error(fmt::format("{} holds no run to resume", path.string()));
+  RunDirectory directory(path);
   if (fs::exists(path / "summary.json"))
     throw Error(fmt::format("{} holds a finished run; there is nothing to resume", path.string()));
-  set_from_toml(list(parameters), (path / "run.toml").string());
-  return RunDirectory(path);
+  started_in = set_from_toml(list(parameters), (path / "run.toml").string());
+  return directory;
 }
 
 void RunDirectory::close() {

@@ -13,9 +13,12 @@ class RunDirectory {
  public:
   /// A new run: the directory must not exist or be empty. Throws Error otherwise, saying whose it
   /// is.
-  static RunDirectory create(const std::filesystem::path& path, const FlowParameters& parameters);
-  /// An interrupted run: reads its parameters. Throws Error if there is none or it has ended.
-  static RunDirectory resume(const std::filesystem::path& path, FlowParameters& parameters);
+  static RunDirectory create(const std::filesystem::path& path, const FlowParameters& parameters,
+                             const std::string& started_in);
+  /// An interrupted run: reads its parameters and where it was started. Throws Error if there is
+  /// none or it has ended.
+  static RunDirectory resume(const std::filesystem::path& path, FlowParameters& parameters,
+                             std::string& started_in);
 
   RunDirectory(RunDirectory&& other) noexcept;
   RunDirectory& operator=(RunDirectory&&) = delete;
@@ -26,7 +29,7 @@ class RunDirectory {
   void close();
 
  private:
-  explicit RunDirectory(std::filesystem::path path);
+  explicit RunDirectory(std::filesystem::path path);  // locks an existing directory
   std::filesystem::path path_;
   int lock_ = -1;  // held while this process works on the run
 };

@@ -6,12 +6,20 @@
 namespace attractor::flow {
 namespace {
 
+// After e^{c beta} a contraction takes many steps that t cannot resolve, but never this many in a
+// row.
+constexpr std::uint64_t kStalledSteps = 20'000;
 constexpr double kSlowest = 1e-60, kFastest = 1e60;  // speeds outside call for another unit of time
 
-double largest_point(std::span<const double> vectors, std::size_t dim) {
+// The largest speed of a point, relative to its size.
+double largest_speed(std::span<const double> drift, std::span<const double> state,
+                     const Space& space) {
   double largest = 0;
-  for (std::size_t i = 0; i < vectors.size(); i += dim)
-    largest = std::max(largest, norm(vectors.subspan(i, dim)));
+  for (std::size_t i = 0; i < drift.size(); i += space.dim()) {
+    const double speed =
+        norm(drift.subspan(i, space.dim())) / space.scale(state.subspan(i, space.dim()));
+    largest = speed <= largest ? largest : speed;  // keeps NaN
+  }
   return largest;
 }
 
@@ -41,7 +49,11 @@ class Loop {
       if (speed == 0) return rest(Status::at_equilibrium);
       const Status status = stepper_.tableau().adaptive() ? adaptive_step(speed) : fixed_step();
       if (status != Status::complete) return status;
-      if (flow_.simplify(p_.time, p_.state)) stepper_.restart();
+      if (p_.stalled > kStalledSteps) return Status::step_underflow;
+      if (flow_.simplify(p_.time, p_.state)) {
+        stepper_.restart();
+        p_.stalled = 0;
+      }
     }
   }
 
@@ -63,7 +75,7 @@ class Loop {
   // Brings the unit of time to the scale of the motion; returns the largest speed in that unit.
   double fit_unit() {
     const auto speed = [&] {
-      return largest_point(stepper_.drift(flow_, p_.state, p_.log_unit), flow_.space().dim());
+      return largest_speed(stepper_.drift(flow_, p_.state, p_.log_unit), p_.state, flow_.space());
     };
     double present = speed();
     if (!stepper_.tableau().adaptive() || (present > kSlowest && present < kFastest))
@@ -110,14 +122,16 @@ class Loop {
     emit_due(&step);
     if (plan_.output_every_step) emit(after, step.after);
     p_.state.assign(step.after.begin(), step.after.end());
+    p_.stalled = p_.time < after ? 0 : p_.stalled + 1;
     p_.time = after;
     ++p_.steps;
     stepper_.accept();
   }
 
   Status fixed_step() {
-    if (std::isnan(stepper_.attempt(flow_, p_.state, fixed_step_, p_.log_unit)))
-      return Status::not_finite;
+    const auto error = stepper_.attempt(flow_, p_.state, fixed_step_, p_.log_unit, hooks_.stop);
+    if (!error) return Status::interrupted;
+    if (std::isnan(*error)) return Status::not_finite;
     const Time after(static_cast<double>(p_.steps + 1) * fixed_step_, p_.log_unit);
     commit({p_.time, fixed_step_, p_.log_unit, p_.state, stepper_.next(), stepper_}, after);
     return Status::complete;
@@ -125,17 +139,25 @@ class Loop {
 
   Status adaptive_step(double speed) {
     const double remaining = plan_.end.in_unit(p_.log_unit) - p_.time.in_unit(p_.log_unit);
-    // Natural units per present unit; a motion faster than natural is measured in its own unit.
-    const double natural = std::exp(std::clamp(p_.log_unit - flow_.log_unit(), 0.0, 700.0));
+    // Errors count per natural unit of time, or per unit of displacement where the motion is
+    // faster.
+    const double pace = std::max(speed, std::exp(std::min(700.0, p_.log_unit - flow_.log_unit())));
     if (remaining <= 0) return rest(Status::complete);  // below the resolution of t
     if (p_.step == 0) p_.step = 0.1 * std::pow(plan_.tolerance, 0.25) / speed;
     bool was_rejected = false;
+    const double first_step = p_.step;
+    const std::uint64_t rejected = p_.rejected;
     for (;;) {
       const bool last = !endless() && p_.step >= remaining;
       const double h = last ? remaining : p_.step;
-      const double error = stepper_.attempt(flow_, p_.state, h, p_.log_unit);
-      const double length = std::min(1.0, h * natural);
-      const double ratio = error / (plan_.tolerance * length);
+      const auto error = stepper_.attempt(flow_, p_.state, h, p_.log_unit, hooks_.stop);
+      if (!error) {  // as if this step had not begun
+        p_.step = first_step;
+        p_.rejected = rejected;
+        return Status::interrupted;
+      }
+      const double length = std::min(1.0, h * pace);
+      const double ratio = *error == 0 ? 0 : *error / (plan_.tolerance * length);
       const double power = length < 1 ? 1. / 4 : 1. / 5;
       if (ratio <= 1) {
         const double growth = std::clamp(0.9 * std::pow(std::max(ratio, 1e-10), -power), 0.2,

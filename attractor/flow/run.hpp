@@ -6,7 +6,8 @@
 //   Status status = flow::run(my_flow, flow::dormand_prince(), {.end = Time(10)}, progress, hooks);
 //
 // Adaptive methods keep the error of every point below tolerance * min(1, h) in each step of length
-// h (in the flow's natural unit of time), so the global error is proportional to the tolerance.
+// h (in the flow's natural unit of time, or of displacement where points move faster), so the
+// global error is proportional to the tolerance.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +40,7 @@ struct Progress {
   double log_unit = 0;  // unit of `step` and of the drift
   double step = 0;      // next step of an adaptive method
   std::uint64_t steps = 0, rejected = 0, next_output = 0;
+  std::uint64_t stalled = 0;  // steps in a row too short to move the time
 };
 
 /// An accepted step, before it is committed: from `before` at `start` to `after`, h e^log_unit
@@ -55,7 +57,7 @@ struct Hooks {
   std::function<void(const Time&, std::span<const double> state)> output;
   std::function<void(const Step&)> step;
   std::function<void(const Progress&)> safe_point;  // between steps: a checkpoint may be written
-  std::function<bool()> stop;                       // asked between steps
+  std::function<bool()> stop;                       // asked between stages
 };
 
 Status run(Flow& flow, const Tableau& method, const Plan& plan, Progress& progress,

@@ -163,13 +163,13 @@ TEST(Run, StoppedAnywhereAndContinuedEndsWithTheSameBits) {
     run(flow, method, plan, whole, {});
     int interruptions = 0;
     for (;;) {
-      int budget = 3;
+      int budget = 25;  // asked between stages too: stops in the middle of a step as well
       Hooks hooks;
       hooks.stop = [&] { return budget-- == 0; };
       if (run(flow, method, plan, parts, hooks) != Status::interrupted) break;
       ++interruptions;
     }
-    EXPECT_GT(interruptions, 3) << method.name;
+    EXPECT_GT(interruptions, 2) << method.name;
     EXPECT_EQ(whole.state, parts.state) << method.name;
     EXPECT_EQ(whole.steps, parts.steps) << method.name;
     EXPECT_EQ(whole.time.value(), parts.time.value()) << method.name;

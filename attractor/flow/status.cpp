@@ -30,8 +30,8 @@ std::string_view remedy(Status status) {
     case Status::interrupted:
       return "continue with --resume DIR";
     case Status::at_equilibrium:
-      return "the tokens balance each other exactly and never move; perturb the start "
-             "(another --seed or a little --noise) or give a finite --time";
+      return "the tokens balance each other exactly and would never move; move one of them a "
+             "little, or give a finite --time";
     case Status::step_underflow:
       return "the motion became too fast to resolve; loosen --tolerance, shorten --time, "
              "or stay on the sphere";

@@ -43,8 +43,8 @@ std::span<const double> Stepper::drift(const Flow& flow, std::span<const double>
   return stage_[0];
 }
 
-double Stepper::attempt(const Flow& flow, std::span<const double> state, double h,
-                        double log_unit) {
+std::optional<double> Stepper::attempt(const Flow& flow, std::span<const double> state, double h,
+                                       double log_unit, const std::function<bool()>& stop) {
   drift(flow, state, log_unit);
   space_ = &flow.space();
   from_ = state;
@@ -59,6 +59,7 @@ double Stepper::attempt(const Flow& flow, std::span<const double> state, double 
     });
   };
   for (std::size_t s = 1; s < stage_.size(); ++s) {
+    if (stop && stop()) return std::nullopt;
     stage_[s].resize(state.size());
     move(tableau_.a[s]);
     flow.drift(next_, log_unit, stage_[s]);

@@ -3,6 +3,8 @@
 // stages + 1 states. Stage updates are fused: one pass over memory for each stage.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,8 +21,9 @@ class Stepper {
 
   /// Tries a step of h (in units e^log_unit) from `state`; next() holds the result. Returns the
   /// largest error over points, relative to the point's scale (0 for a fixed-step method); NaN
-  /// when the result is not finite.
-  double attempt(const Flow& flow, std::span<const double> state, double h, double log_unit);
+  /// when the result is not finite; nothing when `stop` said so between two stages.
+  std::optional<double> attempt(const Flow& flow, std::span<const double> state, double h,
+                                double log_unit, const std::function<bool()>& stop = {});
   std::span<const double> next() const { return next_; }
 
   /// Point `index` (or the whole state) at t + theta h of the last attempt, retracted.

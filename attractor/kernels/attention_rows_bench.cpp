@@ -33,9 +33,9 @@ struct Task {
 
 void report(benchmark::State& state, std::size_t n) {
   // Printed with a time suffix: seconds for one ordered pair.
-  state.counters["pair"] =
-      benchmark::Counter(static_cast<double>(n) * static_cast<double>(n),
-                         benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  state.counters["pair"] = benchmark::Counter(
+      static_cast<double>(n) * static_cast<double>(n),
+      benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 
 void distance(benchmark::State& state) {
@@ -67,7 +67,10 @@ BENCHMARK(logits)
     ->ArgNames({"n", "d", "threads"})
     ->ArgsProduct({{4096}, {2, 3, 16, 64}, {1}})
     ->UseRealTime();
-BENCHMARK(plain_distance)->ArgNames({"n", "d"})->ArgsProduct({{1024}, {2, 3, 16, 64}})->UseRealTime();
+BENCHMARK(plain_distance)
+    ->ArgNames({"n", "d"})
+    ->ArgsProduct({{1024}, {2, 3, 16, 64}})
+    ->UseRealTime();
 
 }  // namespace
 }  // namespace attractor::kernels

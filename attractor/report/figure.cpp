@@ -39,7 +39,7 @@ std::string literal(std::string_view text, bool bold = false) {
       result += c;
       --open;
     } else if (c == '\'') {
-      result += "''";
+      result += "’";  // so that nothing ends the string
     } else if (std::strchr("\\{}^_&@~", c) != nullptr && c != '\0') {
       result += '\\';
       result += c;
@@ -86,7 +86,7 @@ Range range(const Panel& panel, const Axis& axis, std::vector<double> Series::*v
     high = log ? high * margin : high + margin;
   constexpr double kResolved = 1e-9;  // narrower is one point
   if (log) return high / low > 1 + kResolved ? Range{low, high} : Range{low / 2, low * 2};
-  if (high - low > kResolved * std::max(std::abs(low), std::abs(high))) return {low, high};
+  if (high - low > 1e-290 + kResolved * std::max(std::abs(low), std::abs(high))) return {low, high};
   const double half = std::max(0.5, 1e-6 * std::abs(low));
   return {low - half, low + half};
 }
@@ -234,19 +234,23 @@ std::string panel_commands(const Panel& panel, std::size_t index, double width, 
   return text + "plot " + (plots.empty() ? "NaN notitle" : plots) + "\n";
 }
 
+// The factors make the three formats look alike.
 std::string terminal(const Figure& figure, Format format) {
   const double w = figure.width, h = figure.height;
   switch (format) {
     case Format::pdf:
-      return fmt::format("pdfcairo size {:.6g}in,{:.6g}in fontscale 1 enhanced", w / 72, h / 72);
+      return fmt::format(
+          "pdfcairo size {:.6g}in,{:.6g}in fontscale 0.75 linewidth 2 pointscale 1.55 rounded "
+          "enhanced",
+          w / 72, h / 72);
     case Format::png:
       return fmt::format(
-          "pngcairo size {:.0f},{:.0f} fontscale 2 linewidth 2 pointscale 2 enhanced", 2 * w,
-          2 * h);
+          "pngcairo size {:.0f},{:.0f} fontscale 1.5 linewidth 2 pointscale 3.1 rounded enhanced",
+          2 * w, 2 * h);
     case Format::svg:
       break;
   }
-  return fmt::format("svg size {:.0f},{:.0f} dynamic enhanced name '{}'", w, h, figure.id);
+  return fmt::format("svg size {:.0f},{:.0f} dynamic rounded enhanced name '{}'", w, h, figure.id);
 }
 
 std::string script(const Figure& figure, Format format) {

@@ -2,9 +2,9 @@
 // shell is involved). A figure is a grid of panels, a panel a list of series; values that are not
 // finite, or not positive on a logarithmic axis, are left out and interrupt a line.
 //
-// Text is taken literally, except that ^{...} raises and _{...} lowers: "10^{12}". Equal figures
-// give equal bytes: creation dates are blanked. Colours default to the palette of Okabe and Ito
-// (2008), which colour-blind readers can tell apart.
+// Text is taken literally, except that ^{...} raises, _{...} lowers ("10^{12}") and ' becomes a
+// typographic apostrophe. Equal figures give equal bytes: creation dates are replaced by a fixed
+// one. Colours are those of Okabe and Ito (2008), which colour-blind readers can tell apart.
 #pragma once
 
 #include <array>

@@ -36,7 +36,7 @@ class Path {
 class FigureTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (!figures_available()) GTEST_SKIP() << "gnuplot is not installed";
+    ASSERT_TRUE(figures_available()) << "gnuplot is not installed";
     directory_ =
         fs::path(testing::TempDir()) /
         (std::string("figure_") + testing::UnitTest::GetInstance()->current_test_info()->name());

@@ -203,7 +203,7 @@ TEST_F(Hdf5, WriterRefusesMissingFolder) {
 }
 
 TEST_F(Hdf5, FullDiskIsAnError) {
-  if (!fs::exists("/dev/full")) GTEST_SKIP() << "needs /dev/full";
+  ASSERT_TRUE(fs::exists("/dev/full"));
   fs::create_symlink("/dev/full", path("x.h5.partial"));
   Hdf5Writer out;
   EXPECT_SAYS(refusal([&] { out.commit(path()); }), "No space left");

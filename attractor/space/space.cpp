@@ -20,7 +20,13 @@ double squared_distance(std::span<const double> a, std::span<const double> b) {
 }
 
 void Sphere::retract(std::span<double> point) const {
-  const double length = norm(point);
+  double length = norm(point);
+  if (!(length > 1e-150 && length < 1e150)) {  // the squares left the range: scale first
+    double largest = 0;
+    for (double x : point) largest = std::max(largest, std::abs(x));
+    for (double& x : point) x /= largest;  // 0/0 and inf/inf: NaN, which the time loop reports
+    length = norm(point);
+  }
   for (double& x : point) x /= length;
 }
 

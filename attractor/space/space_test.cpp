@@ -55,7 +55,7 @@ TEST(VectorAlgebra, PolarisationHoldsInEveryDimension) {
 
 TEST(SphereSpace, RetractionKeepsTheDirectionAndMakesTheLengthOne) {
   for (const std::size_t dim : kDims)
-    for (const double scale : {1e-100, 1e-3, 1.0, 7.0, 1e100}) {
+    for (const double scale : {1e-290, 1e-160, 1e-100, 1.0, 7.0, 1e100, 1e160, 1e290}) {
       std::vector<double> x = gaussian(dim, dim);
       for (double& c : x) c *= scale;
       const std::vector<double> before = x;
@@ -65,6 +65,14 @@ TEST(SphereSpace, RetractionKeepsTheDirectionAndMakesTheLengthOne) {
       for (std::size_t k = 0; k < dim; ++k)
         EXPECT_NEAR(x[k], static_cast<double>(before[k] / length), 1e-14);
     }
+}
+
+TEST(SphereSpace, RetractionOfTheOriginIsNotANumber) {
+  std::vector<double> zero{0, 0, 0}, infinite{1, HUGE_VAL, 0};
+  Sphere(3).retract(zero);
+  Sphere(3).retract(infinite);
+  for (const double x : zero) EXPECT_TRUE(std::isnan(x));
+  EXPECT_TRUE(std::isnan(infinite[1]));
 }
 
 TEST(SphereSpace, ProjectionIsTangentIdempotentAndKeepsTangents) {

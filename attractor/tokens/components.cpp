@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -126,6 +127,7 @@ class Search {
 }  // namespace
 
 Components components(std::span<const double> tokens, std::size_t dim, double radius) {
+  assert(radius > 0);
   return Search(tokens, dim, radius).run();
 }
 

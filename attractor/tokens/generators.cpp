@@ -46,9 +46,11 @@ TokenSet hemisphere(const Start& start) {
 
 // The angle to the pole has density ~ sin^{d-2} on [0, opening]. Up to a right angle its logarithm
 // is concave and below its tangent at `opening`: draw from that exponential and reject. Beyond,
-// draw a uniform point and reject outside the cap (at least every second one is inside).
+// draw a uniform angle and reject (about 1/sqrt(d) of them stay). In a tiny cap sin is the
+// identity.
 double cap_angle(const Stream& stream, std::size_t i, double opening, std::size_t dim) {
   const double power = static_cast<double>(dim) - 2;
+  if (opening < 1e-8) return opening * std::pow(stream.uniform(i, 0), 1 / (power + 1));
   const bool narrow = opening <= pi / 2;
   const double slope = narrow ? power / std::tan(opening) : 0;
   const double reach = narrow ? opening : pi;
@@ -123,7 +125,8 @@ TokenSet circle_grid(const Start& start) {
 
 TokenSet listed_angles(const Start& start) {
   std::vector<double> angles;
-  std::istringstream list(start.angles);
+  // A comma at the end leaves a hole like any other.
+  std::istringstream list(start.angles.ends_with(',') ? start.angles + ' ' : start.angles);
   for (std::string item; std::getline(list, item, ',');) {
     std::size_t used = 0;
     double angle = 0;

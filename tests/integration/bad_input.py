@@ -113,7 +113,7 @@ EQUIANGULAR = ["--init", "equiangular"]
     "step_0": (["--step", "0", "--stepper", "rk4"], ["step", "'0'", "above 0"]),
     "step_beyond_time": (["--step", "2", "--stepper", "rk4", "--time", "1"], ["step", "2", "time = 1"]),
     "steps_beyond_max_steps": (["--step", "1e-9", "--stepper", "euler"], ["1e+10", "max-steps = 10000000"]),
-    "seed_negative": (["--seed", "-1"], ["seed", "-1", "at least 0"]),
+    "seed_negative": (["--seed", "-1"], ["seed", "-1", "0 to 2^64 - 1"]),
     "rho_above_1": ([*EQUIANGULAR, "--tokens", "3", "--rho", "1.5"], ["rho", "1.5", "-1 to 1"]),
     "rho_below_its_limit": ([*EQUIANGULAR, "--tokens", "3", "--rho", "-0.6"], ["rho", "-0.6", "-0.5 to 1"]),
     "equiangular_n_above_d": ([*EQUIANGULAR, "--tokens", "5"], ["5", "dimension 3", "tokens <= dim"]),
@@ -143,10 +143,10 @@ EQUIANGULAR = ["--init", "equiangular"]
     "cap_in_euclidean": (["--space", "euclidean", "--init", "cap"], ["cap", "uniform", "file"]),
     "usa_layers_that_overflow": (["--dynamics", "usa", "--beta", "1000", "--stepper", "layers"], ["1000", "adaptive"]),
     "absurd_sizes": (["--tokens", "1e7", "--dim", "65536"], ["10000000", "65536", "at most"]),
-    "threads_negative": (["--threads", "-1"], ["--threads", "-1", "0 to 4096"]),
-    "threads_text": (["--threads", "many"], ["--threads", "many"]),
-    "checkpoint_seconds_negative": (["--checkpoint-seconds", "-1"], ["--checkpoint-seconds", "-1"]),
-    "checkpoint_seconds_nan": (["--checkpoint-seconds", "nan"], ["--checkpoint-seconds", "nan"]),
+    "threads_negative": (["--threads", "-1"], ["threads", "-1", "0 to 4096"]),
+    "threads_text": (["--threads", "many"], ["threads", "many"]),
+    "checkpoint_seconds_negative": (["--checkpoint-seconds", "-1"], ["checkpoint-seconds", "-1"]),
+    "checkpoint_seconds_nan": (["--checkpoint-seconds", "nan"], ["checkpoint-seconds", "nan"]),
 })
 class Flags(Refusal):
     def check(self, arguments, says):
@@ -163,7 +163,7 @@ class Flags(Refusal):
 
 
 @named_tests("refuses", {
-    # name: (content of run.toml or None, words)
+    # name: (content of the file, words the sentence must contain)
     "unknown_key": ("bta = 1", ["bta", "beta"]),
     "number_out_of_range": ("beta = -1", ["beta", "-1", "0 to 1000000"]),
     "text_for_a_number": ('beta = "hot"', ["beta", "hot", "0 to 1000000"]),
@@ -354,11 +354,11 @@ class RunDirectory(Refusal):
     def test_out_refuses_other_content(self):
         (self.directory / "run").mkdir()
         self.file("run/thesis.tex", "my life's work")
-        self.refused(says=["run", "not an empty directory"])
+        self.refused(says=["run", "is not empty"])
 
     def test_out_refuses_a_file(self):
         self.file("run", "a file")
-        self.refused(says=["run", "not an empty directory"])
+        self.refused(says=["run", "not a directory"])
 
     def test_out_refuses_a_path_below_a_file(self):
         self.file("file", "a file")
@@ -465,7 +465,8 @@ class FullDisk(Refusal):
     def test_behind_standard_output_is_an_error(self):
         for arguments in (["--time", "1", "--json"], ["--time", "1"]):
             with self.subTest(arguments), open("/dev/full", "w") as full:
-                done = subprocess.run([program.PROGRAM, "flow", *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
+                command = [program.PROGRAM, "flow", *arguments]
+                done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
                 self.assertEqual(done.returncode, 2)
                 self.assertRegex(done.stderr, "^attractor: .*No space left on device.*\n$")
 

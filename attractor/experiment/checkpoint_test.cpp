@@ -1,0 +1,314 @@
+#include "attractor/experiment/checkpoint.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "attractor/base/error.hpp"
+#include "attractor/base/file.hpp"
+#include "attractor/base/random.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// The message of the refusal; empty if there was none.
+template <class Action>
+std::string refusal(const Action& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+#define EXPECT_SAYS(message, part) EXPECT_NE((message).find(part), std::string::npos) << (message)
+
+// Equal bits: NaN equals itself, 0 differs from -0.
+std::uint64_t bits(double x) { return std::bit_cast<std::uint64_t>(x); }
+std::vector<std::uint64_t> bits(const std::vector<double>& values) {
+  std::vector<std::uint64_t> all;
+  for (const double x : values) all.push_back(bits(x));
+  return all;
+}
+
+void expect_same(const flow::Time& a, const flow::Time& b) {
+  EXPECT_EQ(bits(a.mantissa()), bits(b.mantissa()));
+  EXPECT_EQ(bits(a.exponent()), bits(b.exponent()));
+}
+
+class CheckpointFile : public ::testing::Test {
+ protected:
+  CheckpointFile()
+      : folder_(fs::path(::testing::TempDir()) / ("checkpoint_test_" + std::to_string(::getpid()))),
+        file_(folder_ / "checkpoint") {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  ~CheckpointFile() override { fs::remove_all(folder_); }
+
+  // A run of 12 tokens in dimension 3 in the middle of its life, every field with a value of its
+  // own: 7 tokens are left after coalescing, 4 clusters after merging.
+  static Checkpoint full() {
+    Checkpoint c;
+    c.command = "attractor flow --beta 4 --tokens-file 'it'\\''s'";
+    c.progress = {.state = std::vector<double>(7 * 3),
+                  .time = flow::Time(3.25, -1e6),
+                  .started = true,
+                  .log_unit = -17.5,
+                  .step = 0.015625,
+                  .steps = 123456789012345,
+                  .rejected = 77,
+                  .next_output = 42,
+                  .stalled = 3};
+    Stream(1, "state").normals(0, c.progress.state);
+    c.progress.state[5] = -0.0;
+    c.progress.state[6] = 5e-324;
+    c.owner = {0, 1, 2, 0, 1, 3, 4, 5, 5, 6, 0, 2};
+    c.labels = {0, 1, 1, 0, 1, 2, 2, 3, 3, 3, 0, 1};
+    c.coalescences = {{flow::Time(0.5), 0, 3, 1e-9},
+                      {flow::Time(0.75), 1, 4, 2e-9},
+                      {flow::Time(1, 900), 0, 10, 3e-300},
+                      {flow::Time(1.5, 900), 7, 8, 0},
+                      {flow::Time(2, 901), 2, 11, 4e-9}};
+    c.merge_error = 1.25e-8;
+    c.merges = {{flow::Time(0), 0, 3}, {flow::Time(0.125, 3), 1, 4}, {flow::Time(8, -3), 5, 6}};
+    double next = 0.5;
+    for (int k = 0; k < 3; ++k) {
+      observe::Observation o;
+      for (const observe::Column& column : observe::columns()) o.*column.value = next += 0.25;
+      c.series.push_back(o);
+    }
+    c.series[1].hemisphere = kNaN;
+    c.series[1].log_energy = kInfinity;
+    c.series[2].log10_time = -kInfinity;
+    for (int k = 0; k < 2; ++k) {
+      Snapshot snapshot{flow::Time(k + 0.5, 2.0 * k), std::vector<double>(12 * 3),
+                        std::vector<std::uint32_t>(12, static_cast<std::uint32_t>(k)),
+                        std::vector<double>(100, 0.01 * k)};
+      Stream(2, "snapshot").normals(static_cast<std::uint64_t>(k), snapshot.positions);
+      c.snapshots.push_back(snapshot);
+    }
+    return c;
+  }
+
+  void save_as_run(const Checkpoint& c) const {
+    depth::AttentionFlow flow({.beta = 4, .dim = 3}, c.owner.size(), 1e-4);
+    flow.restore(c.owner, c.coalescences, c.merge_error);
+    observe::MergeTree tree(c.owner.size(), 3, 0.04);
+    tree.restore(c.merges, c.labels);
+    save({c.command, c.progress, flow, tree, c.series, c.snapshots}, file_);
+  }
+
+  std::string bytes_of(const Checkpoint& c) const {
+    save_as_run(c);
+    return read_file(file_, 1 << 24);
+  }
+
+  static void expect_same(const Checkpoint& a, const Checkpoint& b);
+
+  const fs::path folder_, file_;
+};
+
+void CheckpointFile::expect_same(const Checkpoint& a, const Checkpoint& b) {
+  using experiment::expect_same;
+  EXPECT_EQ(a.command, b.command);
+  EXPECT_EQ(bits(a.progress.state), bits(b.progress.state));
+  expect_same(a.progress.time, b.progress.time);
+  EXPECT_EQ(a.progress.started, b.progress.started);
+  EXPECT_EQ(bits(a.progress.log_unit), bits(b.progress.log_unit));
+  EXPECT_EQ(bits(a.progress.step), bits(b.progress.step));
+  EXPECT_EQ(a.progress.steps, b.progress.steps);
+  EXPECT_EQ(a.progress.rejected, b.progress.rejected);
+  EXPECT_EQ(a.progress.next_output, b.progress.next_output);
+  EXPECT_EQ(a.progress.stalled, b.progress.stalled);
+  EXPECT_EQ(a.owner, b.owner);
+  EXPECT_EQ(a.labels, b.labels);
+  EXPECT_EQ(bits(a.merge_error), bits(b.merge_error));
+  ASSERT_EQ(a.coalescences.size(), b.coalescences.size());
+  for (std::size_t k = 0; k < a.coalescences.size(); ++k) {
+    expect_same(a.coalescences[k].time, b.coalescences[k].time);
+    EXPECT_EQ(a.coalescences[k].into, b.coalescences[k].into);
+    EXPECT_EQ(a.coalescences[k].absorbed, b.coalescences[k].absorbed);
+    EXPECT_EQ(bits(a.coalescences[k].error), bits(b.coalescences[k].error));
+  }
+  ASSERT_EQ(a.merges.size(), b.merges.size());
+  for (std::size_t k = 0; k < a.merges.size(); ++k) {
+    expect_same(a.merges[k].time, b.merges[k].time);
+    EXPECT_EQ(a.merges[k].a, b.merges[k].a);
+    EXPECT_EQ(a.merges[k].b, b.merges[k].b);
+  }
+  ASSERT_EQ(a.series.size(), b.series.size());
+  for (std::size_t k = 0; k < a.series.size(); ++k)  // every byte: no field outside columns()
+    EXPECT_EQ(std::memcmp(&a.series[k], &b.series[k], sizeof(observe::Observation)), 0) << k;
+  ASSERT_EQ(a.snapshots.size(), b.snapshots.size());
+  for (std::size_t k = 0; k < a.snapshots.size(); ++k) {
+    expect_same(a.snapshots[k].time, b.snapshots[k].time);
+    EXPECT_EQ(bits(a.snapshots[k].positions), bits(b.snapshots[k].positions));
+    EXPECT_EQ(a.snapshots[k].clusters, b.snapshots[k].clusters);
+    EXPECT_EQ(bits(a.snapshots[k].cosine_histogram), bits(b.snapshots[k].cosine_histogram));
+  }
+}
+
+TEST_F(CheckpointFile, BringsBackEverythingBitForBit) {
+  const Checkpoint original = full();
+  expect_same(parse_checkpoint(bytes_of(original), "x"), original);
+  const std::optional<Checkpoint> loaded = load(file_, original.command);
+  ASSERT_TRUE(loaded.has_value());
+  expect_same(*loaded, original);
+}
+
+TEST_F(CheckpointFile, BringsBackARunThatHasNotStarted) {
+  Checkpoint original;
+  original.owner = {0};
+  original.labels = {0};
+  expect_same(parse_checkpoint(bytes_of(original), "x"), original);
+}
+
+TEST_F(CheckpointFile, TheSameRunHasTheSameBytes) {
+  const std::string first = bytes_of(full());
+  EXPECT_TRUE(bytes_of(full()) == first);
+  Checkpoint other = full();
+  other.progress.state[0] = std::nextafter(other.progress.state[0], 9);
+  EXPECT_FALSE(bytes_of(other) == first);
+}
+
+TEST_F(CheckpointFile, IsMissingWithoutAFile) {
+  EXPECT_FALSE(load(file_, "attractor flow").has_value());
+  EXPECT_FALSE(load(folder_ / "no" / "such" / "folder", "attractor flow").has_value());
+}
+
+TEST_F(CheckpointFile, OfAnotherCommandIsRefused) {
+  const Checkpoint original = full();
+  save_as_run(original);
+  for (const std::string& command :
+       {std::string(), std::string("attractor flow"), original.command + " ",
+        original.command.substr(0, original.command.size() - 1)}) {
+    const std::string message = refusal([&] { load(file_, command); });
+    EXPECT_SAYS(message, file_.string());
+    EXPECT_SAYS(message, "belongs to another run: " + original.command);
+  }
+}
+
+TEST_F(CheckpointFile, CutShortAnywhereIsRefused) {
+  const std::string bytes = bytes_of(full());
+  ASSERT_GT(bytes.size(), 2000U);
+  for (std::size_t size = 0; size < bytes.size(); size += 7) {
+    const std::string message =
+        refusal([&] { parse_checkpoint(std::string_view(bytes).substr(0, size), "the file"); });
+    ASSERT_NE(message, "") << "cut to " << size << " of " << bytes.size();
+    EXPECT_SAYS(message, "the file");
+  }
+  for (std::size_t cut = 1; cut <= 16; ++cut)
+    EXPECT_NE(refusal([&] {
+                parse_checkpoint(std::string_view(bytes).substr(0, bytes.size() - cut), "x");
+              }),
+              "")
+        << cut;
+}
+
+TEST_F(CheckpointFile, WithOneBitTurnedIsRefused) {
+  const std::string bytes = bytes_of(full());
+  const Stream stream(5, "flips");
+  for (std::uint64_t k = 0; k < 600; ++k) {
+    // The first 64 bytes (magic, lengths) and the last 16 one by one, then anywhere.
+    const std::size_t at = k < 64   ? k
+                           : k < 80 ? bytes.size() - 1 - (k - 64)
+                                    : stream.below(bytes.size(), k, 0);
+    std::string damaged = bytes;
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << stream.below(8, k, 1)));
+    ASSERT_NE(refusal([&] { parse_checkpoint(damaged, "x"); }), "") << "byte " << at;
+  }
+}
+
+TEST_F(CheckpointFile, WithTwoBitsTurnedIsRefused) {
+  // Among them the two highest bits of neighbouring words: the signs of two coordinates.
+  const std::string bytes = bytes_of(full());
+  const Checkpoint original = full();
+  std::string pattern(8, '\0');
+  std::memcpy(pattern.data(), &original.progress.state[0], 8);
+  const std::size_t state = bytes.find(pattern);
+  ASSERT_NE(state, std::string::npos);
+  std::size_t accepted = 0;
+  for (std::size_t first = 0; first < 7 * 3; ++first)
+    for (std::size_t second = 0; second < first; ++second) {
+      std::string damaged = bytes;
+      for (const std::size_t word : {first, second}) {
+        char& top = damaged[state + 8 * word + 7];
+        top = static_cast<char>(top ^ '\x80');
+      }
+      accepted += refusal([&] { parse_checkpoint(damaged, "x"); }).empty();
+    }
+  EXPECT_EQ(accepted, 0U) << "of 210 pairs of coordinates with both signs turned";
+}
+
+TEST_F(CheckpointFile, WithOverwrittenRangesIsRefused) {
+  const std::string bytes = bytes_of(full());
+  const Stream stream(6, "ranges");
+  for (std::uint64_t k = 0; k < 300; ++k) {
+    std::string damaged = bytes;
+    const std::size_t begin = stream.below(bytes.size(), k, 0);
+    const std::size_t length = 1 + stream.below(64, k, 1);
+    const char fill = k % 3 == 0 ? '\0' : k % 3 == 1 ? '\xff' : 'x';
+    for (std::size_t at = begin; at < std::min(begin + length, bytes.size()); ++at)
+      damaged[at] = fill;
+    if (damaged == bytes) continue;  // zeros over zeros are no damage
+    ASSERT_NE(refusal([&] { parse_checkpoint(damaged, "x"); }), "") << begin << "+" << length;
+  }
+}
+
+TEST_F(CheckpointFile, LengthsBeyondTheFileAreRefusedWithoutTakingMemory) {
+  const std::string bytes = bytes_of(full());
+  const std::size_t magic = bytes.find('\n') + 1;  // the length of the command follows
+  for (const std::uint64_t length :
+       {std::uint64_t{1} << 33, std::uint64_t{1} << 61, ~std::uint64_t{0}, ~std::uint64_t{0} / 8}) {
+    std::string damaged = bytes;
+    std::memcpy(damaged.data() + magic, &length, 8);
+    EXPECT_SAYS(refusal([&] { parse_checkpoint(damaged, "the file"); }), "the file is cut short");
+    // And for the state, whose length follows the command.
+    damaged = bytes;
+    std::memcpy(damaged.data() + magic + 8 + full().command.size(), &length, 8);
+    EXPECT_SAYS(refusal([&] { parse_checkpoint(damaged, "the file"); }), "the file is cut short");
+  }
+}
+
+TEST_F(CheckpointFile, WithSomethingAfterItsEndIsRefused) {
+  const std::string bytes = bytes_of(full());
+  for (const std::size_t extra : {1, 7, 8, 9, 100})
+    EXPECT_NE(refusal([&] { parse_checkpoint(bytes + std::string(extra, '\0'), "x"); }), "");
+  EXPECT_NE(refusal([&] { parse_checkpoint(bytes + bytes, "x"); }), "");
+}
+
+TEST_F(CheckpointFile, ForeignFilesAreRefusedWithTheirNameAndAdvice) {
+  std::string next_version = bytes_of(full());
+  next_version[next_version.find('\n') - 1] = '2';
+  for (const std::string& content :
+       {std::string(), std::string("hello"), std::string(1000, '\0'), next_version}) {
+    write_file(file_, content);
+    const std::string message = refusal([&] { load(file_, "attractor flow"); });
+    EXPECT_SAYS(message, file_.string() + " is not a checkpoint of this version");
+    EXPECT_SAYS(message, "delete it to start the run again");
+  }
+  EXPECT_SAYS(refusal([&] { load(folder_, "attractor flow"); }), "not a file");
+}
+
+TEST_F(CheckpointFile, AFailedSaveKeepsTheLastOne) {
+  save_as_run(full());
+  const std::string before = read_file(file_, 1 << 24);
+  fs::create_directory(folder_ / "checkpoint.partial");  // the place it is written to is taken
+  EXPECT_NE(refusal([&] { save_as_run(full()); }), "");
+  EXPECT_TRUE(read_file(file_, 1 << 24) == before);
+}
+
+}  // namespace
+}  // namespace attractor::experiment
