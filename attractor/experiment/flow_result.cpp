@@ -1,6 +1,8 @@
 #include "attractor/experiment/flow_result.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numbers>
 
 #include "attractor/base/file.hpp"
@@ -107,6 +109,17 @@ void write_merges(const FlowRecord& r, Hdf5Writer& file) {
                                     [](const Coalescence& c) { return log10_of(c.time); });
 }
 
+// Tokens in each cluster, largest first; the 100 largest.
+std::vector<std::size_t> cluster_sizes(const Snapshot& snapshot) {
+  const std::size_t count =
+      *std::max_element(snapshot.clusters.begin(), snapshot.clusters.end()) + 1;
+  std::vector<std::size_t> sizes(count, 0);
+  for (std::uint32_t label : snapshot.clusters) ++sizes[label];
+  std::sort(sizes.begin(), sizes.end(), std::greater<>());
+  sizes.resize(std::min<std::size_t>(count, 100));
+  return sizes;
+}
+
 }  // namespace
 
 Json summary(const FlowRecord& r, double wall_seconds) {
@@ -129,6 +142,7 @@ Json summary(const FlowRecord& r, double wall_seconds) {
     json[name] = json[name].get<std::uint64_t>();
   json["hemisphere"] = std::isnan(end.hemisphere) ? Json(nullptr) : Json(end.hemisphere == 1);
   json["sampled"] = end.sampled == 1;
+  json["cluster_sizes"] = cluster_sizes(r.snapshots.back());
   json["cluster_cosine"] = r.cluster_cosine;
   json["merges"] = r.merges.size();
   json["merge_radius"] = r.merge_radius;
