@@ -8,10 +8,12 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <new>
 
 #include "apps/exit_status.hpp"
 #include "apps/flow_command.hpp"
+#include "apps/select_command.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/version.hpp"
 
@@ -53,11 +55,13 @@ void require_command(const CLI::App& app, int argc, char** argv) {
                   fmt::join(names, ", ")));
 }
 
-int run(CLI::App& app, int argc, char** argv, const std::function<int()>& command) {
+using Commands = std::map<std::string, std::function<int()>>;
+
+int run(CLI::App& app, int argc, char** argv, const Commands& commands) {
   try {
     require_command(app, argc, argv);
     app.parse(argc, argv);
-    return command();
+    return commands.at(app.get_subcommands().front()->get_name())();
   } catch (const CLI::ParseError& error) {
     return complain_about_usage(app, error);
   } catch (const attractor::Error& error) {
@@ -78,9 +82,11 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("attractor ") + attractor::kVersion);
   app.require_subcommand(1);
   app.footer(
-      "Example:\n  attractor flow --tokens 64 --dim 3 --beta 40 --time inf --out collapse\n\n"
+      "Examples:\n  attractor flow --tokens 64 --dim 3 --beta 40 --time inf --out collapse\n"
+      "  attractor select data.json --optimizer flow --log10-time 100\n\n"
       "Exit status: 0 done, 2 bad input, 3 the numerics could not deliver, 130 interrupted.");
-  const int status = run(app, argc, argv, add_flow_command(app));
+  const Commands commands = {{"flow", add_flow_command(app)}, {"select", add_select_command(app)}};
+  const int status = run(app, argc, argv, commands);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
     return complain(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
   return status;

@@ -4,10 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
-#include <csignal>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -17,6 +15,8 @@
 #include <utility>
 
 #include "apps/exit_status.hpp"
+#include "apps/interrupt.hpp"
+#include "apps/parameter_options.hpp"
 #include "apps/progress_bar.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
@@ -29,13 +29,6 @@ namespace attractor::apps {
 namespace {
 
 using namespace attractor::experiment;
-
-std::atomic<bool> stop_requested{false};
-
-void on_signal(int signal) {
-  stop_requested = true;
-  std::signal(signal, SIG_DFL);  // a second Ctrl-C ends at once
-}
 
 struct Options {
   std::map<std::string, std::string> given;  // parameter -> text from the command line
@@ -258,25 +251,6 @@ int run(const Options& options) {
              : not_delivered(record.status, record.time, prepared.directory);
 }
 
-// A flag followed by another flag has lost its value.
-std::string value_of(const std::string& name, const std::string& text) {
-  if (text.starts_with("--"))
-    throw Error(fmt::format("--{} needs a value, but {} follows", name, text));
-  return text;
-}
-
-void add_parameter(CLI::App& app, const Parameter& parameter,
-                   const std::function<void(const std::string&)>& take) {
-  const std::string usual = parameter.text();
-  app.add_option_function<std::string>(
-         "--" + parameter.name,
-         [name = parameter.name, take](const std::string& text) { take(value_of(name, text)); },
-         fmt::format("{}\n[{}]{}", parameter.help, parameter.allowed(),
-                     usual.empty() ? "" : " default " + usual))
-      ->type_name("")
-      ->group(parameter.group);
-}
-
 void add_path(CLI::App& app, const std::string& name, std::optional<std::string>& target,
               const std::string& kind, const std::string& help) {
   app.add_option_function<std::string>(
@@ -287,13 +261,6 @@ void add_path(CLI::App& app, const std::string& name, std::optional<std::string>
 }
 
 }  // namespace
-
-bool interrupted() { return stop_requested; }
-
-void catch_interrupts() {
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
-}
 
 std::function<int()> add_flow_command(CLI::App& app) {
   auto options = std::make_shared<Options>();

@@ -9,8 +9,4 @@ namespace attractor::apps {
 /// Adds the subcommand; the returned function runs it after parsing and gives the exit status.
 std::function<int()> add_flow_command(CLI::App& app);
 
-/// True after SIGINT or SIGTERM.
-bool interrupted();
-void catch_interrupts();
-
 }  // namespace attractor::apps

@@ -1,12 +1,12 @@
 #include "attractor/solve/min_norm_point.hpp"
 
 #include <Eigen/Dense>
-#include <Eigen/Jacobi>
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 
 #include "attractor/base/threads.hpp"
+#include "attractor/solve/active_qr.hpp"
 
 namespace attractor::solve {
 namespace {
@@ -28,33 +28,21 @@ constexpr double kHomogeneous = 0x1p-26;  // tau / scale, see Corral
 class Corral {
  public:
   Corral(const Points& points, double scale)
-      : points_(points), tau_(kHomogeneous * (scale > 0 ? scale : 1)), rows_(points.cols() + 1) {
-    const Eigen::Index capacity = std::min(points.rows(), points.cols() + 1);
-    q_.resize(rows_, capacity);
-    r_.setZero(capacity, capacity);
-  }
+      : points_(points),
+        tau_(kHomogeneous * (scale > 0 ? scale : 1)),
+        capacity_(std::min(points.rows(), points.cols() + 1)),
+        qr_(points.cols() + 1) {}
 
   Eigen::Index size() const { return static_cast<Eigen::Index>(members_.size()); }
   const std::vector<HullCoefficient>& members() const { return members_; }
 
   // Appends a point with weight zero; false if it lies in the affine hull already.
   bool insert(Eigen::Index index) {
-    const Eigen::Index k = size();
-    if (k == q_.cols()) return false;
-    Eigen::VectorXd column(rows_);
+    if (size() == capacity_) return false;
+    Eigen::VectorXd column(qr_.rows());
     column << tau_, points_.row(index).transpose();
-    const double length = column.norm();
-    r_.col(k).setZero();
-    for (int pass = 0; pass < 2; ++pass) {  // twice is enough (Kahan, Parlett)
-      const Eigen::VectorXd along = q_.leftCols(k).transpose() * column;
-      column -= q_.leftCols(k) * along;
-      r_.col(k).head(k) += along;
-    }
-    const double rest = column.norm();
-    if (!(rest > kDependent * length)) return false;
-    r_(k, k) = rest;
-    q_.col(k) = column / rest;
-    members_.push_back({static_cast<std::size_t>(index), k == 0 ? 1.0 : 0.0});
+    if (!qr_.insert({column.data(), qr_.rows()}, kDependent)) return false;
+    members_.push_back({static_cast<std::size_t>(index), size() == 0 ? 1.0 : 0.0});
     return true;
   }
 
@@ -74,22 +62,23 @@ class Corral {
   }
 
   Eigen::VectorXd point() const {
-    const Eigen::VectorXd image = q_.leftCols(size()) * solve_transposed();
-    return image.tail(rows_ - 1) * (tau_ / image[0]);
+    Eigen::VectorXd image(qr_.rows());
+    qr_.multiply(solve_transposed(), {image.data(), qr_.rows()});
+    return image.tail(points_.cols()) * (tau_ / image[0]);
   }
 
  private:
-  Eigen::VectorXd solve_transposed() const {
-    const Eigen::Index k = size();
-    return r_.topLeftCorner(k, k).transpose().triangularView<Eigen::Lower>().solve(
-        Eigen::VectorXd::Ones(k));
+  std::vector<double> solve_transposed() const {
+    std::vector<double> u(members_.size(), 1.0);
+    qr_.solve_transposed(u);
+    return u;
   }
 
   Eigen::VectorXd affine_weights() const {
-    const Eigen::Index k = size();
-    Eigen::VectorXd v =
-        r_.topLeftCorner(k, k).triangularView<Eigen::Upper>().solve(solve_transposed());
-    return v / v.sum();
+    std::vector<double> v = solve_transposed();
+    qr_.solve(v);
+    const Eigen::Map<const Eigen::VectorXd> weights(v.data(), size());
+    return weights / weights.sum();
   }
 
   void step_to_boundary(const Eigen::VectorXd& target) {
@@ -108,24 +97,15 @@ class Corral {
       if (members_[k].weight <= 0) erase(k);
   }
 
-  // Without column p, R is upper Hessenberg from there on; plane rotations make it triangular.
-  void erase(Eigen::Index p) {
-    const Eigen::Index last = size() - 1;
-    members_.erase(members_.begin() + p);
-    for (Eigen::Index k = p; k < last; ++k) r_.col(k) = r_.col(k + 1);
-    for (Eigen::Index k = p; k < last; ++k) {
-      Eigen::JacobiRotation<double> rotation;
-      rotation.makeGivens(r_(k, k), r_(k + 1, k));
-      r_.block(k, k, 2, last - k).applyOnTheLeft(0, 1, rotation.adjoint());
-      r_(k + 1, k) = 0;
-      q_.middleCols(k, 2).applyOnTheRight(0, 1, rotation);
-    }
+  void erase(Eigen::Index k) {
+    members_.erase(members_.begin() + k);
+    qr_.erase(static_cast<std::size_t>(k));
   }
 
   const Points& points_;
   double tau_;
-  Eigen::Index rows_;
-  Eigen::MatrixXd q_, r_;  // (dim + 1) x k and k x k in their leading columns
+  Eigen::Index capacity_;
+  ActiveQr qr_;
   std::vector<HullCoefficient> members_;
 };
 

@@ -215,7 +215,8 @@ TEST(GradientFlow, ReachesAstronomicTimes) {
                         {.end = Time(1, row.log_time), .tolerance = 1e-10}, progress, {}),
               Status::complete);
     EXPECT_NEAR(norm(progress.state), row.length,
-                5e-8 * row.length)  // eight digits << row.log_time;
+                5e-8 * row.length)  // the table has eight digits
+        << row.log_time;
     const double c = cosine(progress.state, margin);
     EXPECT_NEAR(std::sqrt(1 - c * c), row.sine, 2e-4 * row.sine) << row.log_time;
   }

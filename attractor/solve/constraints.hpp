@@ -1,0 +1,92 @@
+// Linear constraints <g_j, p> >= h_j, j = 0..m-1, p in R^d, seen through what a solver asks of
+// them: all products G p at once, and single rows. So m x d need not exist.
+//
+// A group is a set of rows of which a solver takes one at a time (the tokens of one input compete
+// with each other first of all).
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace attractor::solve {
+
+/// lambda_index = value > 0.
+struct Multiplier {
+  std::size_t index;
+  double value;
+};
+
+/// Every member may be called from several threads at once.
+class Constraints {
+ public:
+  virtual ~Constraints() = default;
+  virtual std::size_t size() const = 0;  // m
+  virtual std::size_t dim() const = 0;   // d
+  /// out[j] = <g_j, p>; the same bits on any number of threads.
+  virtual void products(std::span<const double> p, std::span<double> out) const = 0;
+  virtual void row(std::size_t j, std::span<double> out) const = 0;
+  virtual double bound(std::size_t j) const = 0;
+  virtual std::size_t groups() const { return size(); }
+  virtual std::size_t group(std::size_t j) const { return j; }
+};
+
+/// Rows as they stand: m x d, row-major. A view: both arrays must outlive it.
+class DenseConstraints : public Constraints {
+ public:
+  DenseConstraints(std::span<const double> rows, std::span<const double> bounds, std::size_t dim);
+
+  std::size_t size() const override { return bounds_.size(); }
+  std::size_t dim() const override { return dim_; }
+  void products(std::span<const double> p, std::span<double> out) const override;
+  void row(std::size_t j, std::span<double> out) const override;
+  double bound(std::size_t j) const override { return bounds_[j]; }
+
+ private:
+  std::span<const double> rows_, bounds_;
+  std::size_t dim_;
+};
+
+/// Which token every input should select.
+struct TokenChoice {
+  std::vector<std::size_t> chosen{};  // alpha_i, one for each input
+  std::vector<bool> relaxed{};        // empty: none; true: the input's bound is 0 instead of 1
+};
+
+/// g = k_{i,alpha_i} - k_{i,t} for t != alpha_i, of keys [n][T][d]; m = n (T - 1), one group for
+/// each input. A view of the keys. Differences are taken before the product with p, not after: that
+/// costs the same pass over the keys and keeps all digits when the keys share a large offset.
+class TokenDifferences : public Constraints {
+ public:
+  TokenDifferences(std::span<const double> keys, std::size_t tokens, std::size_t dim,
+                   TokenChoice choice);
+
+  std::size_t size() const override { return groups() * (tokens_ - 1); }
+  std::size_t dim() const override { return dim_; }
+  void products(std::span<const double> p, std::span<double> out) const override;
+  void row(std::size_t j, std::span<double> out) const override;
+  double bound(std::size_t j) const override;
+  std::size_t groups() const override { return choice_.chosen.size(); }
+  std::size_t group(std::size_t j) const override { return j / (tokens_ - 1); }
+  /// The token t != alpha_i that row j is about.
+  std::size_t token(std::size_t j) const;
+
+ private:
+  const double* key(std::size_t input, std::size_t token) const {
+    return keys_.data() + (input * tokens_ + token) * dim_;
+  }
+
+  std::span<const double> keys_;
+  std::size_t tokens_, dim_;
+  TokenChoice choice_;
+};
+
+/// <a, b> in long double: 64-bit significands where the platform has them.
+long double extended_product(std::span<const double> a, std::span<const double> b);
+long double extended_product(std::span<const double> a, std::span<const long double> b);
+/// A lower bound of <g, q> - h that differs from it by roundings of roundings only (compensated dot
+/// product of Ogita, Rump and Oishi, SIAM J. Sci. Comput. 26, 2005), and by nothing if all partial
+/// sums are exact.
+long double proved_slack(std::span<const double> g, double h, std::span<const long double> q);
+
+}  // namespace attractor::solve
