@@ -16,6 +16,7 @@ namespace {
 
 using report::Axis;
 using report::Colour;
+using report::curve;
 using report::Guide;
 using report::Mark;
 using report::Panel;
@@ -24,18 +25,6 @@ using report::Series;
 
 constexpr double kGap = std::numeric_limits<double>::quiet_NaN();
 constexpr double kHalf = 560, kWide = 1120, kPlot = 330;  // widths, height: pixels
-
-Series curve(Colour colour, double width) {
-  Series series;
-  series.colour = colour;
-  series.width = width;
-  return series;
-}
-
-void add_point(Series& series, double x, double y) {
-  series.x.push_back(x);
-  series.y.push_back(y);
-}
 
 // ---- Against time.
 

@@ -11,6 +11,7 @@ namespace attractor::experiment {
 namespace {
 
 using report::Colour;
+using report::curve;
 using report::Panel;
 using report::Series;
 
@@ -25,18 +26,6 @@ Colour faded(Colour colour, double towards_white) {
     result |= static_cast<Colour>(std::lround(part + (255 - part) * towards_white)) << shift;
   }
   return result;
-}
-
-Series curve(Colour colour, double width) {
-  Series series;
-  series.colour = colour;
-  series.width = width;
-  return series;
-}
-
-void add_point(Series& series, double x, double y) {
-  series.x.push_back(x);
-  series.y.push_back(y);
 }
 
 Series unit_circle() {

@@ -345,6 +345,18 @@ std::string draw(const Figure& figure, Format format) {
 
 }  // namespace
 
+Series curve(Colour colour, double width) {
+  Series series;
+  series.colour = colour;
+  series.width = width;
+  return series;
+}
+
+void add_point(Series& series, double x, double y) {
+  series.x.push_back(x);
+  series.y.push_back(y);
+}
+
 bool figures_available() { return gnuplot_available(); }
 
 std::string svg(const Figure& figure) { return draw(figure, Format::svg); }

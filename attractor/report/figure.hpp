@@ -41,6 +41,10 @@ struct Series {
   std::vector<Colour> colours{};  // one colour for each point, if given
 };
 
+/// An empty line in this colour; points are added one by one.
+Series curve(Colour colour, double width);
+void add_point(Series& series, double x, double y);
+
 /// A straight line across the panel, or a tick of the given share of its length.
 struct Guide {
   double at = 0;

@@ -31,6 +31,7 @@ class DualActiveSet {
  public:
   explicit DualActiveSet(std::size_t dim);
 
+  std::size_t held() const { return rows_.size(); }
   /// Forgets the rows that are not active.
   void keep_active();
   /// norm = |row| > 0. The index is what results call this row.

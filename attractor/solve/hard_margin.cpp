@@ -24,7 +24,8 @@ constexpr double kFarkas = 5 * kEpsilon;    // residual that the rounding of lam
 constexpr double kFarkasExcess = 1e-12;     // sum lambda h against its terms
 constexpr double kSmallGap = 1e-14;         // not worth a better upper bound
 constexpr std::size_t kBlock = 1 << 15;     // doubles a thread reads together
-constexpr std::size_t kSmallestWorkingSet = 64;
+constexpr std::size_t kOffer = 2, kSmallestOffer = 64;  // rows priced in at once, over dim
+constexpr std::size_t kHeld = 4;                        // rows kept for the next round, over dim
 
 double length(std::span<const double> x) {
   return Eigen::Map<const Eigen::VectorXd>(x.data(), x.size()).stableNorm();
@@ -120,7 +121,8 @@ std::vector<std::size_t> Problem::price(std::span<const double> p,
 }
 
 void Problem::hand_over(std::span<const std::size_t> rows, DualActiveSet& set) const {
-  set.keep_active();
+  // Rows that were violated once tend to be so again; their number bounds memory and pricing.
+  if (set.held() > kHeld * constraints_.dim()) set.keep_active();
   std::vector<double> row(constraints_.dim());
   for (const std::size_t j : rows) {
     constraints_.row(j, row);
@@ -244,7 +246,7 @@ void certify(HardMargin& found, const DualActiveSet& set, Problem& problem, doub
 HardMargin hard_margin(const Constraints& constraints, const HardMarginOptions& options) {
   const std::size_t dim = constraints.dim();
   const std::size_t limit = options.max_iterations > 0 ? options.max_iterations : 10000 + 200 * dim;
-  const std::size_t working_set = std::max(kSmallestWorkingSet, 2 * dim);
+  const std::size_t offer = std::max(kSmallestOffer, kOffer * dim);
   Problem problem(constraints);
   HardMargin found;
   if (const std::size_t j = problem.contradiction(); j < constraints.size()) {
@@ -258,7 +260,7 @@ HardMargin hard_margin(const Constraints& constraints, const HardMarginOptions& 
   DualActiveSet set(dim);
   ActiveSetOutcome outcome = ActiveSetOutcome::solved;
   while (outcome == ActiveSetOutcome::solved) {
-    const auto candidates = problem.price(set.point(), set.active(), working_set);
+    const auto candidates = problem.price(set.point(), set.active(), offer);
     if (candidates.empty()) break;
     const std::size_t before = found.iterations;
     problem.hand_over(candidates, set);

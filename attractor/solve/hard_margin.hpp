@@ -15,7 +15,7 @@
 // every sum that decides is in extended precision.
 //
 // Cost: m d for each round (about ten), d k for each change of the k <= d support rows.
-// Memory: 2 m + 5 d max(k, 64) doubles beside the data.
+// Memory: 2 m + O(d min(m, d)) doubles beside the data.
 #pragma once
 
 #include <cstddef>
