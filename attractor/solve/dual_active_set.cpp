@@ -111,7 +111,8 @@ ActiveSetOutcome DualActiveSet::enter(std::size_t row, std::size_t& iterations, 
   std::vector<double> rest(dim_);
   double entered = 0;
   for (;;) {
-    if (iterations++ == limit) return ActiveSetOutcome::iteration_limit;
+    if (iterations == limit) return ActiveSetOutcome::iteration_limit;
+    ++iterations;
     std::vector<double> along(qr_.size());
     const double rest_norm = qr_.split(g, along, rest);
     std::vector<double> r = along;

@@ -23,6 +23,7 @@ constexpr double kRounding = 4 * kEpsilon;  // a violation below this, relative,
 constexpr double kFarkas = 5 * kEpsilon;    // residual that the rounding of lambda explains
 constexpr double kFarkasExcess = 1e-12;     // sum lambda h against its terms
 constexpr double kSmallGap = 1e-14;         // not worth a better upper bound
+constexpr double kRepairable = 1e-12;       // a violation that rounding may have caused
 constexpr std::size_t kBlock = 1 << 15;     // doubles a thread reads together
 constexpr std::size_t kOffer = 2, kSmallestOffer = 64;  // rows priced in at once, over dim
 constexpr std::size_t kHeld = 4;                        // rows kept for the next round, over dim
@@ -116,6 +117,7 @@ std::vector<std::size_t> Problem::price(std::span<const double> p,
   });
   if (worst.size() > count) worst.resize(count);
   std::vector<std::size_t> rows;
+  rows.reserve(worst.size());
   for (const Worst& w : worst) rows.push_back(w.row);
   return rows;
 }
@@ -209,32 +211,31 @@ Problem::Combination Problem::combine(std::span<const Multiplier> lambda) const 
   return total;
 }
 
-bool proves_infeasible(const Problem::Combination& sum) {
+bool infeasible(HardMargin& found, const DualActiveSet& set, const Problem& problem) {
+  found.farkas = set.farkas();
+  const Problem::Combination sum = problem.combine(found.farkas);
+  found.farkas_residual = sum.lengths > 0 ? static_cast<double>(sum.norm / sum.lengths) : 0;
   return sum.norm <= kFarkas * sum.lengths && sum.bounds > kFarkasExcess * sum.terms;
 }
 
-// The certificate, from scratch: only p and the multipliers are taken from the solver.
-void certify(HardMargin& found, const DualActiveSet& set, Problem& problem, double tolerance) {
-  found.p.assign(set.point().begin(), set.point().end());
-  found.norm = length(found.p);
-  found.support = set.multipliers();
-  found.smallest_slack = problem.smallest_slack(found.p);
+// From scratch: only the point and the multipliers are taken from the solver.
+void bound(HardMargin& found, const DualActiveSet& set, Problem& problem, double tolerance) {
   const Problem::Combination sum = problem.combine(found.support);
   const long double lower = sum.norm > 0 ? sum.bounds / sum.norm : 0;
-  long double upper = kInfinity;
+  long double upper = problem.upper_bound(set.lifted(0));
   const auto gap = [&] {
     if (upper == kInfinity) return 1.0;
     return upper > 0 ? std::max(0.0, static_cast<double>((upper - lower) / upper)) : 0.0;
   };
-  // Rows with h = 0, or far longer than others, hold after a small lift, not by scaling.
-  for (const double roundings : {0, 4, 64, 1024, 16384}) {
-    const double lift = roundings * kExtendedEpsilon * found.norm;
-    upper = std::min(upper, problem.upper_bound(set.lifted(lift)));
-    if (gap() <= kSmallGap) break;
-  }
+  const double violation = gap() > kSmallGap ? problem.violation(found.p) : 0;
+  if (violation <= kRepairable * found.norm)
+    // Rows with h = 0, or far longer than others, hold after a small lift, not by scaling.
+    for (double roundings = 4; gap() > kSmallGap && roundings <= 16384; roundings *= 16) {
+      const double lift = roundings * kExtendedEpsilon * found.norm;
+      upper = std::min(upper, problem.upper_bound(set.lifted(lift)));
+    }
   // Without interior (equalities, as pairs of rows) no feasible point need have double coordinates.
-  if (const double violation = gap() > tolerance ? problem.violation(found.p) : kInfinity;
-      violation <= kRounding * found.norm) {
+  if (gap() > tolerance && violation <= kRounding * found.norm) {
     found.upper_is_proved = false;
     upper = found.norm + sum.lengths * violation / found.norm;
   }
@@ -269,19 +270,23 @@ HardMargin hard_margin(const Constraints& constraints, const HardMarginOptions& 
     if (found.iterations == before) break;  // what was priced as violated is rounding
   }
 
-  certify(found, set, problem, options.tolerance);
-  if (outcome == ActiveSetOutcome::infeasible) {
-    found.farkas = set.farkas();
-    const Problem::Combination sum = problem.combine(found.farkas);
-    found.farkas_residual = static_cast<double>(sum.norm / sum.lengths);
-    if (proves_infeasible(sum)) {
-      found.status = HardMarginStatus::infeasible;
-      return found;
-    }
+  found.p.assign(set.point().begin(), set.point().end());
+  found.norm = length(found.p);
+  found.smallest_slack = problem.smallest_slack(found.p);
+  if (outcome == ActiveSetOutcome::infeasible && infeasible(found, set, problem)) {
+    found.status = HardMarginStatus::infeasible;
+    return found;
   }
-  found.status = found.relative_gap <= options.tolerance        ? HardMarginStatus::optimal
-                 : outcome == ActiveSetOutcome::iteration_limit ? HardMarginStatus::iteration_limit
+  found.support = set.multipliers();
+  bound(found, set, problem, options.tolerance);
+  if (found.relative_gap <= options.tolerance) {
+    found.status = HardMarginStatus::optimal;
+    found.farkas.clear();
+    found.farkas_residual = 0;
+  } else {
+    found.status = outcome == ActiveSetOutcome::iteration_limit ? HardMarginStatus::iteration_limit
                                                                 : HardMarginStatus::precision_limit;
+  }
   return found;
 }
 

@@ -27,7 +27,7 @@ namespace attractor::solve {
 
 enum class HardMarginStatus {
   optimal,          // relative_gap <= tolerance
-  infeasible,       // farkas_residual is at rounding level
+  infeasible,       // farkas proves it, up to a residual at rounding level
   precision_limit,  // rounding allows no further step; relative_gap and farkas still hold
   iteration_limit,  // raise max_iterations
 };
@@ -40,8 +40,8 @@ struct HardMarginOptions {
 struct HardMargin {
   HardMarginStatus status = HardMarginStatus::optimal;
   std::vector<double> p{};
-  double norm = 0;                    // |p|; the margin of a problem with all h = 1 is 1 / norm
-  std::vector<Multiplier> support{};  // p = sum value g_index, at most d rows
+  double norm = 0;                    // |p|; the margin if all h = 1 is 1 / norm
+  std::vector<Multiplier> support{};  // p = sum value g_index, at most d rows; none if infeasible
   double relative_gap = 1;            // (upper - lower) / upper of the bounds on |p*|
   bool upper_is_proved = true;        // false: |p| plus what its violations cost to first order
   double smallest_slack = 0;          // min_j <g_j, p> - h_j
