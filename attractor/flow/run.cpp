@@ -6,8 +6,8 @@
 namespace attractor::flow {
 namespace {
 
-// After e^{c beta} a contraction takes many steps that t cannot resolve, but never this many in a
-// row.
+// Steps in a row that t cannot resolve. On the sphere they are the last approach of two clusters
+// after e^{c beta} (about beta of them); in R^d they are a blow-up in finite time.
 constexpr std::uint64_t kStalledSteps = 20'000;
 constexpr double kSlowest = 1e-60, kFastest = 1e60;  // speeds outside call for another unit of time
 
@@ -49,7 +49,7 @@ class Loop {
       if (speed == 0) return rest(Status::at_equilibrium);
       const Status status = stepper_.tableau().adaptive() ? adaptive_step(speed) : fixed_step();
       if (status != Status::complete) return status;
-      if (p_.stalled > kStalledSteps) return Status::step_underflow;
+      if (p_.stalled > kStalledSteps && !flow_.space().compact()) return Status::step_underflow;
       if (flow_.simplify(p_.time, p_.state)) {
         stepper_.restart();
         p_.stalled = 0;

@@ -19,6 +19,8 @@ class Space {
   virtual void project(std::span<const double> point, std::span<double> vector) const = 0;
   /// Geodesic distance, accurate for near points.
   virtual double distance(std::span<const double> a, std::span<const double> b) const = 0;
+  /// Points cannot run away.
+  virtual bool compact() const = 0;
   /// The size that an error of this point is measured against (sphere: 1; R^d: max(1, |x|)).
   virtual double scale(std::span<const double> point) const = 0;
 
@@ -33,6 +35,7 @@ class Sphere final : public Space {
   void retract(std::span<double> point) const override;
   void project(std::span<const double> point, std::span<double> vector) const override;
   double distance(std::span<const double> a, std::span<const double> b) const override;
+  bool compact() const override { return true; }
   double scale(std::span<const double>) const override { return 1; }
 };
 
@@ -43,6 +46,7 @@ class Euclidean final : public Space {
   void retract(std::span<double>) const override {}
   void project(std::span<const double>, std::span<double>) const override {}
   double distance(std::span<const double> a, std::span<const double> b) const override;
+  bool compact() const override { return false; }
   double scale(std::span<const double> point) const override;
 };
 

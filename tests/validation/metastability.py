@@ -119,6 +119,15 @@ class Metastability(ProgramTest):
             self.assertGreater(np.count_nonzero(~together), 50)
             self.assertGreater(times[1][-1], 1e10)
 
+    def test_lifetimes_beyond_the_range_of_doubles(self):
+        """Two equal clusters at 90 degrees live for e^beta / (2 beta) (1 + 2/beta^2 + ...)."""
+        for beta in (1000, 1e4, 1e5):
+            _, tree, _, _ = self.collapse("--init", "angles", "--angles", f"0,{math.pi / 2}", "--dim", 2, "--beta", beta,
+                                          tolerance=1e-9, name=f"{beta}")
+            expected = beta / math.log(10) - math.log10(2 * beta)
+            self.assertAlmostEqual(tree["log10_time"][0], expected, delta=1e-5)
+            self.assertTrue(math.isinf(tree["time"][0]))
+
     def test_any_beta_up_to_a_million(self):
         """Unnormalised attention at beta = 10^6: the natural time e^{-beta} is reported in log form."""
         for beta in (700, 1e4, 1e6):
