@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "attractor/base/error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace attractor {
 namespace {
@@ -49,19 +50,6 @@ std::string content(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
-
-/// The message of the refusal; empty if there was none.
-template <class Action>
-std::string refusal(const Action& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-#define EXPECT_SAYS(message, part) EXPECT_NE((message).find(part), std::string::npos) << (message)
 
 /// No file grows beyond `bytes` while this lives: writing fails as on a full disk.
 class FileSizeLimit {

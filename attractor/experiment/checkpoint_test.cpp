@@ -12,6 +12,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
 #include "attractor/base/random.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace attractor::experiment {
 namespace {
@@ -20,19 +21,6 @@ namespace fs = std::filesystem;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-/// The message of the refusal; empty if there was none.
-template <class Action>
-std::string refusal(const Action& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-#define EXPECT_SAYS(message, part) EXPECT_NE((message).find(part), std::string::npos) << (message)
 
 // Equal bits: NaN equals itself, 0 differs from -0.
 std::uint64_t bits(double x) { return std::bit_cast<std::uint64_t>(x); }

@@ -10,28 +10,16 @@
 #include <vector>
 
 #include "attractor/base/error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace attractor::experiment {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// The message of the refusal; empty if there was none.
-template <class Action>
-std::string refusal(const Action& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
 std::string refusal_of_check(const FlowParameters& p) {
   return refusal([&] { check(p); });
 }
-
-#define EXPECT_SAYS(message, part) EXPECT_NE((message).find(part), std::string::npos) << (message)
 
 std::string exact(double x) {
   char text[64];

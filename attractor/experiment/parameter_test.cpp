@@ -9,24 +9,12 @@
 #include <limits>
 
 #include "attractor/base/error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace attractor::experiment {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-/// The message of the refusal; empty if there was none.
-template <class Action>
-std::string refusal(const Action& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-#define EXPECT_SAYS(message, part) EXPECT_NE((message).find(part), std::string::npos) << (message)
 
 // Seventeen digits: every double has its own text.
 std::string exact(double x) {

@@ -9,6 +9,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace attractor {
 namespace {
@@ -28,18 +29,6 @@ class Hdf5 : public ::testing::Test {
  private:
   fs::path folder_;
 };
-
-template <class Call>
-std::string refusal(Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-#define EXPECT_SAYS(message, part) EXPECT_NE((message).find(part), std::string::npos) << (message)
 
 void fill(Hdf5Writer& out, double first) {
   const std::vector<double> x = {first, 2, 3, 4, 5, 6};

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "attractor/base/error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace attractor {
 namespace {
@@ -67,8 +68,6 @@ std::string refusal(const Start& start) {
   }
   return "";
 }
-
-#define EXPECT_SAYS(message, part) EXPECT_NE((message).find(part), std::string::npos) << (message)
 
 TEST(UniformTokens, HaveUnitLengthAndTheAskedShape) {
   for (const std::size_t dim : {2, 3, 7, 64, 1000})

@@ -9,6 +9,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace attractor {
 namespace {
@@ -43,8 +44,6 @@ std::string refusal(std::string_view bytes) {
 }
 
 std::string refusal_of_header(std::string_view text) { return refusal(npy(text, "")); }
-
-#define EXPECT_SAYS(message, part) EXPECT_NE((message).find(part), std::string::npos) << (message)
 
 constexpr char kLittleOneTwo[] = "\0\0\0\0\0\0\xf0\x3f\0\0\0\0\0\0\0\x40";
 const std::string kTwoDoubles(kLittleOneTwo, 16);

@@ -10,6 +10,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
 #include "attractor/report/hdf5.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace attractor {
 namespace {
@@ -46,18 +47,6 @@ class TokenFile : public ::testing::Test {
  private:
   fs::path folder_;
 };
-
-template <class Call>
-std::string refusal(Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-#define EXPECT_SAYS(message, part) EXPECT_NE((message).find(part), std::string::npos) << (message)
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
