@@ -26,7 +26,8 @@ void print_text(const SelectRecord& r) {
     fmt::print("  {:<24} {}\n", name, value);
   };
   row("status", std::string(flow::name(r.status)));
-  row("steps", fmt::format("{}", r.steps));
+  row("steps", fmt::format("{}{}", r.steps,
+                           r.saturated ? ", then the gradient is zero in double precision" : ""));
   row("loss", fmt::format("{:.10g}", r.loss));
   row("|p|", fmt::format("{:.10g}", norm(r.p)));
   row("selected tokens", fmt::format("{}", fmt::join(r.best.chosen, " ")));
@@ -71,6 +72,13 @@ int run(const Options& options) {
     fmt::print(stderr,
                "attractor: no p separates the tokens that have most weight now; attention has not "
                "settled: train longer (--steps, --log10-time) or start elsewhere (p0)\n");
+    return kNotDelivered;
+  }
+  if (record.best.svm.status != solve::HardMarginStatus::optimal) {
+    fmt::print(stderr,
+               "attractor: the max-margin solution is certified only to a relative gap of {:.1g}; "
+               "tokens are nearly inseparable or scaled very differently\n",
+               record.best.svm.relative_gap);
     return kNotDelivered;
   }
   return kOk;

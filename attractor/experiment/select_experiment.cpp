@@ -142,6 +142,8 @@ SelectRecord run_select(const SelectParameters& p, const std::function<bool()>& 
   record.time = progress.time;
   record.steps = progress.steps;
   record.p = progress.state;
+  record.saturated =
+      record.status == flow::Status::complete && p.optimizer != "flow" && record.steps < p.steps;
   record.loss = prompt.loss(record.p);
   record.best = training::max_margin(prompt, prompt.selected(record.p));
   record.softmax_min = smallest_selected_weight(prompt, record.p, record.best.chosen);
@@ -163,6 +165,7 @@ Json summary(const SelectRecord& r, double wall_seconds) {
   json["tokens"] = r.tokens;
   json["dim"] = r.dim;
   json["steps"] = r.steps;
+  json["saturated"] = r.saturated;
   json["log10_time"] = number(r.time.log() / std::numbers::ln10);
   json["loss"] = number(r.loss);
   json["selected"] = r.best.chosen;

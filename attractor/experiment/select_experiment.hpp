@@ -31,6 +31,8 @@ struct SelectRecord {
   flow::Status status = flow::Status::complete;
   flow::Time time;
   std::uint64_t steps = 0;
+  bool saturated =
+      false;  // the gradient underflowed to zero, and the remaining steps change nothing
   std::vector<double> p;
   double loss = 0, softmax_min = 0;  // smallest weight on a selected token
   training::MaxMargin best;          // of the tokens that p selects

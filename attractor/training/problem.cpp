@@ -74,6 +74,12 @@ void check(const Problem& p) {
   require_finite(p.weights, "W");
   for (std::size_t i = 0; i < p.inputs; ++i)
     if (p.labels[i] == 0) throw Error(fmt::format("Y: the label of input {} is 0", i));
+  const auto in_range = [](const std::vector<double>& derived) {
+    return std::all_of(derived.begin(), derived.end(),
+                       [](double x) { return std::abs(x) < 1e150; });
+  };
+  if (!in_range(keys(p)) || !in_range(scores(p)))
+    throw Error("a key W^T x or a score Y <x, v> exceeds 1e150; scale X, W or v down");
 }
 
 Problem parse_problem(const std::string& text, const std::string& name) {

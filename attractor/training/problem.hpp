@@ -22,7 +22,8 @@ struct Problem {
   std::vector<double> start;                    // p at the start: d
 };
 
-/// Shapes fit, T >= 2, all numbers finite, labels not zero. Throws Error naming what is wrong.
+/// Shapes fit, T >= 2, all numbers finite (keys and scores too), labels not zero. Throws Error
+/// naming what is wrong.
 void check(const Problem& problem);
 
 /// {"X": [n][T][d], "Y": [n], "v": [d], "W": [d][d] (identity), "p0": [d] (zero)}; checked.

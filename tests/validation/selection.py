@@ -96,6 +96,13 @@ class Selection(SelectTest):
                   for n in (1000, 4000)]
         self.assertAlmostEqual(math.log(errors[0] / errors[1]) / math.log(4), 1, delta=0.1)
 
+    def test_saturation_is_reported(self):
+        problem = {**RECORDS[2]["problem"], "p0": [0, 0, 0]}
+        answer = self.select(problem, "--optimizer", "gd", "--step", 1e6, "--steps", 1000)
+        self.assertTrue(answer["saturated"])
+        self.assertLess(answer["steps"], 1000)
+        self.assertFalse(self.select(problem, "--optimizer", "ngd", "--step", 1e6, "--steps", 1000)["saturated"])
+
     def test_saturation_slope_is_the_margin(self):
         # 1 - s <= C e^{-margin |p|}: here p and margin of the single-input problem along the flow.
         problem = {**RECORDS[0]["problem"], "p0": [0, 0, 0]}
