@@ -86,7 +86,8 @@ void print_text(const FlowRecord& r, double seconds) {
       fmt::format("span {:.0f}", o.span_dimension));
   row("merges", fmt::format("{}", r.merges.size()),
       r.merges.empty() ? "" : "last at t = " + in_words(r.merges.back().time));
-  row("merge error", fmt::format("{:.2g}", r.merge_error), "bound on any token's displacement");
+  row("merge error", fmt::format("{:.2g}", r.merge_error),
+      "what coalescence may shift a token, in total");
   row("computing", fmt::format("{:.3g} s", seconds), "");
 }
 

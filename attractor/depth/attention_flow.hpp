@@ -27,7 +27,7 @@ struct Coalescence {
   flow::Time time;
   std::uint32_t into;      // original token that names the group
   std::uint32_t absorbed;  // original token that named the absorbed group
-  double error;            // bound on the displacement committed
+  double error;            // leading-order bound on the displacement committed
 };
 
 class AttentionFlow final : public flow::Flow {

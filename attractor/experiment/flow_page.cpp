@@ -278,7 +278,7 @@ std::string accuracy(const FlowRecord& record) {
   text += record.merge_radius > 0
               ? html_markup(fmt::format(
                     "Tokens of a cluster narrower than {} move as one: {} such replacements, which "
-                    "displace no token by more than {} in total.",
+                    "shift a token by at most {} in total (to leading order).",
                     rounded(record.merge_radius), grouped(record.coalescences.size()),
                     rounded(record.merge_error)))
               : "No tokens were replaced: every one is followed on its own.";
