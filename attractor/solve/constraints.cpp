@@ -64,16 +64,19 @@ TokenDifferences::TokenDifferences(std::span<const double> keys, std::size_t tok
                               choice_.chosen[i], tokens - 1));
 }
 
+void TokenDifferences::products_of(std::size_t i, std::span<const double> p,
+                                   std::span<double> out) const {
+  const Vector x(p.data(), dim_), chosen(key(i, choice_.chosen[i]), dim_);
+  double* product = out.data();
+  for (std::size_t t = 0; t < tokens_; ++t)
+    if (t != choice_.chosen[i]) *product++ = (chosen - Vector(key(i, t), dim_)).dot(x);
+}
+
 void TokenDifferences::products(std::span<const double> p, std::span<double> out) const {
   assert(p.size() == dim_ && out.size() == size());
-  const Vector x(p.data(), dim_);
   parallel_for(groups(), grain(tokens_ * dim_), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const Vector chosen(key(i, choice_.chosen[i]), dim_);
-      double* product = &out[i * (tokens_ - 1)];
-      for (std::size_t t = 0; t < tokens_; ++t)
-        if (t != choice_.chosen[i]) *product++ = (chosen - Vector(key(i, t), dim_)).dot(x);
-    }
+    for (std::size_t i = begin; i < end; ++i)
+      products_of(i, p, out.subspan(i * (tokens_ - 1), tokens_ - 1));
   });
 }
 
@@ -91,6 +94,45 @@ void TokenDifferences::row(std::size_t j, std::span<double> out) const {
 
 double TokenDifferences::bound(std::size_t j) const {
   return !choice_.relaxed.empty() && choice_.relaxed[group(j)] ? 0 : 1;
+}
+
+QueryDifferences::QueryDifferences(std::span<const double> tokens, std::size_t count,
+                                   std::size_t token_dim, std::span<const double> queries,
+                                   std::size_t query_dim, TokenChoice choice)
+    : tokens_(tokens, count, token_dim, std::move(choice)),
+      queries_(queries),
+      query_dim_(query_dim) {
+  if (queries.size() != query_dim && queries.size() != groups() * query_dim)
+    throw Error(fmt::format("{} query numbers do not make 1 or {} queries of dimension {}",
+                            queries.size(), groups(), query_dim));
+}
+
+std::span<const double> QueryDifferences::query(std::size_t input) const {
+  return queries_.subspan(queries_.size() == query_dim_ ? 0 : input * query_dim_, query_dim_);
+}
+
+void QueryDifferences::products(std::span<const double> w, std::span<double> out) const {
+  assert(w.size() == dim() && out.size() == size());
+  const std::size_t rows = tokens_.dim(), share = size() / groups();
+  parallel_for(groups(), grain(rows * (share + query_dim_)),
+               [&](std::size_t begin, std::size_t end) {
+                 std::vector<double> u(rows);  // W c
+                 for (std::size_t i = begin; i < end; ++i) {
+                   const Vector c(query(i).data(), query_dim_);
+                   for (std::size_t a = 0; a < rows; ++a)
+                     u[a] = Vector(&w[a * query_dim_], query_dim_).dot(c);
+                   tokens_.products_of(i, u, out.subspan(i * share, share));
+                 }
+               });
+}
+
+void QueryDifferences::row(std::size_t j, std::span<double> out) const {
+  assert(j < size() && out.size() == dim());
+  std::vector<double> difference(tokens_.dim());
+  tokens_.row(j, difference);
+  const std::span<const double> c = query(group(j));
+  for (std::size_t a = 0; a < difference.size(); ++a)
+    for (std::size_t b = 0; b < query_dim_; ++b) out[a * query_dim_ + b] = difference[a] * c[b];
 }
 
 long double extended_product(std::span<const double> a, std::span<const double> b) {

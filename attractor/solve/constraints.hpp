@@ -64,6 +64,8 @@ class TokenDifferences : public Constraints {
   std::size_t size() const override { return groups() * (tokens_ - 1); }
   std::size_t dim() const override { return dim_; }
   void products(std::span<const double> p, std::span<double> out) const override;
+  /// Those of one input only: T - 1 of them.
+  void products_of(std::size_t input, std::span<const double> p, std::span<double> out) const;
   void row(std::size_t j, std::span<double> out) const override;
   double bound(std::size_t j) const override;
   std::size_t groups() const override { return choice_.chosen.size(); }
@@ -79,6 +81,31 @@ class TokenDifferences : public Constraints {
   std::span<const double> keys_;
   std::size_t tokens_, dim_;
   TokenChoice choice_;
+};
+
+/// g = (x_{i,alpha_i} - x_{i,t}) c_i^T as one vector of token_dim x query_dim numbers: what W must
+/// separate when input i asks with query c_i. Rows, groups and bounds as in TokenDifferences. A
+/// view of tokens and queries ([n][query_dim]); one query for all inputs may be given once.
+class QueryDifferences : public Constraints {
+ public:
+  QueryDifferences(std::span<const double> tokens, std::size_t count, std::size_t token_dim,
+                   std::span<const double> queries, std::size_t query_dim, TokenChoice choice);
+
+  std::size_t size() const override { return tokens_.size(); }
+  std::size_t dim() const override { return tokens_.dim() * query_dim_; }
+  void products(std::span<const double> w, std::span<double> out) const override;
+  void row(std::size_t j, std::span<double> out) const override;
+  double bound(std::size_t j) const override { return tokens_.bound(j); }
+  std::size_t groups() const override { return tokens_.groups(); }
+  std::size_t group(std::size_t j) const override { return tokens_.group(j); }
+  std::size_t token(std::size_t j) const { return tokens_.token(j); }
+
+ private:
+  std::span<const double> query(std::size_t input) const;
+
+  TokenDifferences tokens_;
+  std::span<const double> queries_;
+  std::size_t query_dim_;
 };
 
 /// <a, b> in long double: 64-bit significands where the platform has them.

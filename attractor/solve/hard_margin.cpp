@@ -251,7 +251,7 @@ HardMargin hard_margin(const Constraints& constraints, const HardMarginOptions& 
   Problem problem(constraints);
   HardMargin found;
   if (const std::size_t j = problem.contradiction(); j < constraints.size()) {
-    found.status = HardMarginStatus::infeasible;
+    found.status = MarginStatus::infeasible;
     found.p.assign(dim, 0.0);
     found.smallest_slack = -constraints.bound(j);
     found.farkas = {{j, 1.0}};
@@ -274,18 +274,18 @@ HardMargin hard_margin(const Constraints& constraints, const HardMarginOptions& 
   found.norm = length(found.p);
   found.smallest_slack = problem.smallest_slack(found.p);
   if (outcome == ActiveSetOutcome::infeasible && infeasible(found, set, problem)) {
-    found.status = HardMarginStatus::infeasible;
+    found.status = MarginStatus::infeasible;
     return found;
   }
   found.support = set.multipliers();
   bound(found, set, problem, options.tolerance);
   if (found.relative_gap <= options.tolerance) {
-    found.status = HardMarginStatus::optimal;
+    found.status = MarginStatus::optimal;
     found.farkas.clear();
     found.farkas_residual = 0;
   } else {
-    found.status = outcome == ActiveSetOutcome::iteration_limit ? HardMarginStatus::iteration_limit
-                                                                : HardMarginStatus::precision_limit;
+    found.status = outcome == ActiveSetOutcome::iteration_limit ? MarginStatus::iteration_limit
+                                                                : MarginStatus::precision_limit;
   }
   return found;
 }

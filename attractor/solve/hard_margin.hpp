@@ -22,15 +22,9 @@
 #include <vector>
 
 #include "attractor/solve/constraints.hpp"
+#include "attractor/solve/margin_status.hpp"
 
 namespace attractor::solve {
-
-enum class HardMarginStatus {
-  optimal,          // relative_gap <= tolerance
-  infeasible,       // farkas proves it, up to a residual at rounding level
-  precision_limit,  // rounding allows no further step; relative_gap and farkas still hold
-  iteration_limit,  // raise max_iterations
-};
 
 struct HardMarginOptions {
   double tolerance = 1e-12;        // for relative_gap
@@ -38,7 +32,7 @@ struct HardMarginOptions {
 };
 
 struct HardMargin {
-  HardMarginStatus status = HardMarginStatus::optimal;
+  MarginStatus status = MarginStatus::optimal;
   std::vector<double> p{};
   double norm = 0;                    // |p|; the margin if all h = 1 is 1 / norm
   std::vector<Multiplier> support{};  // p = sum value g_index, at most d rows; none if infeasible

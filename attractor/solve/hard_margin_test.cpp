@@ -88,7 +88,7 @@ long double length(std::span<const long double> x) {
 
 // The conditions of Karush, Kuhn and Tucker, or those of Farkas, without the solver's own sums.
 void expect_proved(const HardMargin& found, const Constraints& constraints) {
-  if (found.status == HardMarginStatus::infeasible) {
+  if (found.status == MarginStatus::infeasible) {
     const Sums sums = combine(constraints, found.farkas);
     EXPECT_GT(sums.bounds, 0);
     EXPECT_LE(length(sums.rows), 2e-15L * sums.lengths);
@@ -96,7 +96,7 @@ void expect_proved(const HardMargin& found, const Constraints& constraints) {
     EXPECT_NEAR(found.farkas_residual, static_cast<double>(residual), 1e-18);
     return;
   }
-  ASSERT_EQ(found.status, HardMarginStatus::optimal);
+  ASSERT_EQ(found.status, MarginStatus::optimal);
   EXPECT_LE(found.relative_gap, 1e-12);
   EXPECT_TRUE(found.farkas.empty());
   ASSERT_EQ(found.p.size(), constraints.dim());
@@ -124,7 +124,7 @@ void expect_proved(const HardMargin& found, const Constraints& constraints) {
 }
 
 void expect_point(const HardMargin& found, std::span<const double> p, double tolerance) {
-  EXPECT_EQ(found.status, HardMarginStatus::optimal);
+  EXPECT_EQ(found.status, MarginStatus::optimal);
   ASSERT_EQ(found.p.size(), p.size());
   for (std::size_t a = 0; a < p.size(); ++a) EXPECT_NEAR(found.p[a], p[a], tolerance) << a;
 }
@@ -199,7 +199,7 @@ TEST(HardMargin, ZeroRowIsNamed) {
   const std::vector<double> keys{1, 2, 3, 4, 5, 6, 1, 1, 7, 8, 7, 8};  // input 1: token 2 = token 1
   const TokenDifferences rows(keys, 3, 2, {.chosen = {0, 1}});
   const HardMargin found = hard_margin(rows);
-  ASSERT_EQ(found.status, HardMarginStatus::infeasible);
+  ASSERT_EQ(found.status, MarginStatus::infeasible);
   ASSERT_EQ(found.farkas.size(), 1);
   EXPECT_EQ(found.farkas[0].index, 3);
   EXPECT_EQ(rows.token(3), 2);
@@ -211,7 +211,7 @@ TEST(HardMargin, OppositeRowsAreInfeasible) {
     const Dense problem{{1, 2, 0, 1, -size, -2 * size}, {1, 1, 1}, 2};
     const HardMargin found = hard_margin(problem.constraints());
     expect_proved(found, problem.constraints());
-    ASSERT_EQ(found.status, HardMarginStatus::infeasible);
+    ASSERT_EQ(found.status, MarginStatus::infeasible);
     ASSERT_EQ(found.farkas.size(), 2);
     EXPECT_EQ(found.farkas[0].index + found.farkas[1].index, 2);
   }
@@ -259,9 +259,9 @@ TEST(HardMargin, RandomShapesAreProvedOneWayOrTheOther) {
       SCOPED_TRACE(testing::Message() << n << ' ' << tokens << ' ' << dim << ' ' << seed);
       expect_proved(found, rows);
       if (seed % 2 == 0 || n * (tokens - 1) <= dim) {
-        EXPECT_EQ(found.status, HardMarginStatus::optimal);
+        EXPECT_EQ(found.status, MarginStatus::optimal);
       }
-      infeasible += found.status == HardMarginStatus::infeasible;
+      infeasible += found.status == MarginStatus::infeasible;
     }
   EXPECT_GT(infeasible, 50);
 }
@@ -286,7 +286,7 @@ TEST(HardMargin, RelaxedInputs) {
     const HardMargin found = hard_margin(relaxed);
     SCOPED_TRACE(seed);
     expect_proved(found, relaxed);
-    EXPECT_EQ(found.status, HardMarginStatus::optimal);
+    EXPECT_EQ(found.status, MarginStatus::optimal);
     EXPECT_LE(found.norm, hard_margin(full).norm * (1 + 1e-14));
   }
 }
@@ -304,7 +304,7 @@ TEST(HardMargin, KeysOfVeryDifferentSize) {
     SCOPED_TRACE(seed);
     const HardMargin found = hard_margin(rows);
     expect_proved(found, rows);
-    EXPECT_EQ(found.status, HardMarginStatus::optimal);
+    EXPECT_EQ(found.status, MarginStatus::optimal);
   }
 }
 
@@ -317,7 +317,7 @@ TEST(HardMargin, CommonOffsetOfTheKeys) {
   for (double& x : keys) x += 1e10;
   const HardMargin moved = hard_margin(TokenDifferences(keys, 6, 4, choice));
   EXPECT_EQ(plain.p, moved.p);
-  EXPECT_EQ(moved.status, HardMarginStatus::optimal);
+  EXPECT_EQ(moved.status, MarginStatus::optimal);
 }
 
 TEST(HardMargin, FewRowsAreAlwaysFeasible) {
@@ -325,9 +325,9 @@ TEST(HardMargin, FewRowsAreAlwaysFeasible) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     const std::vector<double> wide = normals(seed, 24, 18), narrow = normals(seed, 48, 8);
     const TokenChoice any{.chosen = std::vector<std::size_t>(6, seed % 4)};
-    EXPECT_EQ(hard_margin(TokenDifferences(wide, 4, 18, any)).status, HardMarginStatus::optimal);
+    EXPECT_EQ(hard_margin(TokenDifferences(wide, 4, 18, any)).status, MarginStatus::optimal);
     const HardMargin crowded = hard_margin(TokenDifferences(narrow, 8, 8, any));
-    feasible += crowded.status == HardMarginStatus::optimal;
+    feasible += crowded.status == MarginStatus::optimal;
   }
   EXPECT_LT(feasible, 20);  // m / d = 5.25
 }
@@ -340,7 +340,7 @@ TEST(HardMargin, ScalesWithTheKeys) {
     std::vector<double> scaled = keys;
     for (double& x : scaled) x *= size;
     const HardMargin found = hard_margin(TokenDifferences(scaled, 8, 12, choice));
-    EXPECT_EQ(found.status, HardMarginStatus::optimal);
+    EXPECT_EQ(found.status, MarginStatus::optimal);
     EXPECT_NEAR(found.norm * size, plain.norm, 1e-14 * plain.norm);
   }
 }
@@ -385,7 +385,7 @@ TEST(HardMargin, StopsWhereItIsTold) {
   const std::vector<double> keys = normals(3, 80, 12);
   const TokenDifferences rows(keys, 8, 12, planted(keys, 8, 12, 3));
   const HardMargin found = hard_margin(rows, {.max_iterations = 3});
-  EXPECT_EQ(found.status, HardMarginStatus::iteration_limit);
+  EXPECT_EQ(found.status, MarginStatus::iteration_limit);
   EXPECT_EQ(found.iterations, 3);
   EXPECT_GT(found.relative_gap, 1e-3);
   EXPECT_LT(found.norm, hard_margin(rows).norm);

@@ -1,0 +1,399 @@
+#include "attractor/solve/exact_margin.hpp"
+
+#include <fmt/format.h>
+#include <gmpxx.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <utility>
+
+#include "attractor/base/error.hpp"
+
+namespace attractor::solve {
+namespace {
+
+constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+
+// A row and its bound times one positive factor that makes all of them integers.
+struct Row {
+  std::vector<mpz_class> g{};
+  mpz_class h{};
+  mpq_class factor{};
+};
+
+mpz_class product(std::span<const mpz_class> a, std::span<const mpz_class> b) {
+  mpz_class sum = 0;
+  for (std::size_t k = 0; k < a.size(); ++k)
+    mpz_addmul(sum.get_mpz_t(), a[k].get_mpz_t(), b[k].get_mpz_t());
+  return sum;
+}
+
+Rational rational(const mpq_class& x) {
+  double value = x.get_d();  // rounded towards zero
+  const double next = std::nextafter(value, sgn(x) * std::numeric_limits<double>::infinity());
+  if (std::isfinite(next) && abs(mpq_class(next) - x) < abs(x - mpq_class(value))) value = next;
+  return {x.get_str(), value};
+}
+
+mpq_class exact(double x, std::size_t j) {
+  if (!std::isfinite(x))
+    throw Error(fmt::format("constraint {} contains {}; its entries must be finite", j, x));
+  return x;
+}
+
+// The rows of a problem: rounded through the Constraints, exact through the entries.
+class Rows {
+ public:
+  using Entries = std::function<void(std::size_t j, std::span<mpq_class> out)>;
+  Rows(const Constraints& rounded, Entries entries)
+      : rounded_(rounded), entries_(std::move(entries)) {}
+
+  std::size_t size() const { return rounded_.size(); }
+  std::size_t dim() const { return rounded_.dim(); }
+  Row row(std::size_t j) const;
+  // <g_j, p> > h_j for certain. Entries, p and every sum carry one rounding each.
+  bool clearly_holds(std::size_t j, std::span<const double> p) const;
+
+ private:
+  const Constraints& rounded_;
+  Entries entries_;
+};
+
+Row Rows::row(std::size_t j) const {
+  std::vector<mpq_class> values(dim() + 1);
+  entries_(j, std::span(values).first(dim()));
+  values.back() = exact(rounded_.bound(j), j);
+  mpz_class common = 1;  // a power of two, as every denominator
+  for (const mpq_class& value : values) common = std::max(common, mpz_class(value.get_den()));
+  Row row{.factor = common};
+  for (const mpq_class& value : values)
+    row.g.push_back(value.get_num() * (common / value.get_den()));
+  row.h = row.g.back();
+  row.g.pop_back();
+  return row;
+}
+
+bool Rows::clearly_holds(std::size_t j, std::span<const double> p) const {
+  std::vector<double> row(dim());
+  rounded_.row(j, row);
+  const double h = rounded_.bound(j);
+  double sum = 0, size = std::abs(h);
+  for (std::size_t b = 0; b < row.size(); ++b)
+    sum += row[b] * p[b], size += std::abs(row[b] * p[b]);
+  const double roundings = static_cast<double>(dim() + 8) * kEpsilon;
+  return size > 1e-280 && sum - h > roundings * size;  // below, products may underflow
+}
+
+// The symmetric system A x = b with A positive semidefinite, by fraction-free elimination. A pivot
+// is zero just if its row depends on those before; it is left out, and x there is 0.
+std::vector<mpq_class> solve(std::vector<std::vector<mpz_class>> a, std::vector<mpz_class> b) {
+  const std::size_t n = b.size();
+  std::vector<std::size_t> pivots;
+  mpz_class before = 1;
+  for (std::size_t k = 0; k < n; ++k) {
+    if (a[k][k] == 0) continue;
+    for (std::size_t i = k + 1; i < n; ++i) {
+      for (std::size_t j = i; j < n; ++j) {
+        a[i][j] = a[k][k] * a[i][j] - a[k][i] * a[k][j];
+        mpz_divexact(a[i][j].get_mpz_t(), a[i][j].get_mpz_t(), before.get_mpz_t());
+      }
+      b[i] = a[k][k] * b[i] - a[k][i] * b[k];
+      mpz_divexact(b[i].get_mpz_t(), b[i].get_mpz_t(), before.get_mpz_t());
+    }
+    before = a[k][k];
+    pivots.push_back(k);
+  }
+  // By Cramer's rule the last pivot is a common denominator.
+  std::vector<mpq_class> x(n, 0);
+  std::vector<mpz_class> numerators(n, 0);
+  for (std::size_t k = pivots.size(); k-- > 0;) {
+    const std::size_t i = pivots[k];
+    mpz_class sum = before * b[i];
+    for (std::size_t l = k + 1; l < pivots.size(); ++l)
+      sum -= a[i][pivots[l]] * numerators[pivots[l]];
+    mpz_divexact(numerators[i].get_mpz_t(), sum.get_mpz_t(), a[i][i].get_mpz_t());
+    x[i] = mpq_class(numerators[i], before);
+    x[i].canonicalize();
+  }
+  return x;
+}
+
+// The dual active-set method. Multipliers are positive, and p = sum lambda g has <g, p> = h for
+// every active row. Rows are scaled to integers, their multipliers by the inverse.
+class ExactActiveSet {
+ public:
+  struct Active {
+    std::size_t index;
+    Row row;
+    mpq_class lambda{};
+  };
+
+  // Of these rows, those that can be active together.
+  void start(std::vector<Active> rows);
+  // True if these rows are a Farkas proof, which active() then is.
+  bool contradict(std::vector<Active> rows);
+  // A violated row. False: with it, active() is a Farkas proof.
+  bool enter(Active entering);
+  const std::vector<Active>& active() const { return active_; }
+  std::size_t exchanges() const { return exchanges_; }
+
+ private:
+  // g = sum r g_i + z with z orthogonal to the active rows; missing = h - <g, p>.
+  struct Split {
+    std::vector<mpq_class> r;
+    mpq_class rest, missing;  // rest = |z|^2
+  };
+  Split split(const Active& entering) const;
+  std::vector<std::vector<mpz_class>> gram() const;
+  std::size_t drop_if(bool (*out)(const Active&)) { return std::erase_if(active_, out); }
+  void become_farkas(const Split& parts, Active entering);
+
+  std::vector<Active> active_{};
+  std::size_t exchanges_ = 0;
+};
+
+std::vector<std::vector<mpz_class>> ExactActiveSet::gram() const {
+  const std::size_t n = active_.size();
+  std::vector<std::vector<mpz_class>> a(n, std::vector<mpz_class>(n));
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = i; j < n; ++j) a[i][j] = product(active_[i].row.g, active_[j].row.g);
+  return a;
+}
+
+void ExactActiveSet::start(std::vector<Active> rows) {
+  active_ = std::move(rows);
+  for (std::size_t dropped = 1; dropped > 0; exchanges_ += dropped) {
+    std::vector<mpz_class> h;
+    for (const Active& one : active_) h.push_back(one.row.h);
+    const std::vector<mpq_class> lambda = solve(gram(), h);
+    for (std::size_t i = 0; i < active_.size(); ++i) active_[i].lambda = lambda[i];
+    // Dependent rows have the multiplier 0 here and leave with those whose sign is wrong.
+    dropped = drop_if([](const Active& one) { return one.lambda <= 0; });
+  }
+}
+
+ExactActiveSet::Split ExactActiveSet::split(const Active& entering) const {
+  std::vector<mpz_class> products;
+  for (const Active& one : active_) products.push_back(product(one.row.g, entering.row.g));
+  const mpz_class square = product(entering.row.g, entering.row.g);
+  Split parts{.r = solve(gram(), products),
+              .rest = square,
+              .missing = entering.row.h - entering.lambda * square};
+  for (std::size_t i = 0; i < active_.size(); ++i) {
+    parts.rest -= parts.r[i] * products[i];
+    parts.missing -= active_[i].lambda * products[i];
+  }
+  return parts;
+}
+
+// 0 = g - sum r g_i with r <= 0.
+void ExactActiveSet::become_farkas(const Split& parts, Active entering) {
+  for (std::size_t i = 0; i < active_.size(); ++i) active_[i].lambda = -parts.r[i];
+  entering.lambda = 1;
+  active_.push_back(std::move(entering));
+  drop_if([](const Active& one) { return one.lambda == 0; });
+}
+
+bool ExactActiveSet::contradict(std::vector<Active> rows) {
+  if (rows.empty()) return false;
+  Active last = std::move(rows.back());
+  rows.pop_back();
+  active_ = std::move(rows);
+  const Split parts = split(last);
+  mpq_class bounds = last.row.h;  // sum lambda h
+  bool holds = parts.rest == 0;
+  for (std::size_t i = 0; i < active_.size(); ++i) {
+    holds = holds && parts.r[i] <= 0;
+    bounds -= parts.r[i] * active_[i].row.h;
+  }
+  if (!holds || bounds <= 0) return false;
+  become_farkas(parts, std::move(last));
+  return true;
+}
+
+bool ExactActiveSet::enter(Active entering) {
+  for (;;) {
+    const Split parts = split(entering);
+    const std::vector<mpq_class>& r = parts.r;
+    std::size_t blocking = r.size();
+    for (std::size_t i = 0; i < r.size(); ++i)
+      if (r[i] > 0 && (blocking == r.size() ||
+                       active_[i].lambda * r[blocking] < active_[blocking].lambda * r[i]))
+        blocking = i;
+    bool full = parts.rest != 0;
+    if (!full && blocking == r.size()) {
+      become_farkas(parts, std::move(entering));
+      return false;
+    }
+    mpq_class step = 0;
+    if (full) step = parts.missing / parts.rest;
+    if (blocking < r.size()) {
+      const mpq_class longest = active_[blocking].lambda / r[blocking];
+      if (!full || longest < step) step = longest, full = false;
+    }
+    for (std::size_t i = 0; i < r.size(); ++i) active_[i].lambda -= step * r[i];
+    entering.lambda += step;
+    exchanges_ += drop_if([](const Active& one) { return one.lambda == 0; });
+    if (!full) continue;
+    active_.push_back(std::move(entering));
+    ++exchanges_;
+    return true;
+  }
+}
+
+// p = numerators / denominator
+struct Point {
+  std::vector<mpz_class> numerators{};
+  mpz_class denominator = 1;
+
+  Point(std::span<const ExactActiveSet::Active> active, std::size_t dim) : numerators(dim, 0) {
+    for (const auto& one : active)
+      mpz_lcm(denominator.get_mpz_t(), denominator.get_mpz_t(), one.lambda.get_den_mpz_t());
+    for (const auto& one : active) {
+      const mpz_class weight = one.lambda.get_num() * (denominator / one.lambda.get_den());
+      for (std::size_t b = 0; b < dim; ++b) numerators[b] += weight * one.row.g[b];
+    }
+  }
+  mpq_class entry(std::size_t b) const {
+    mpq_class value(numerators[b], denominator);
+    value.canonicalize();
+    return value;
+  }
+  mpq_class squared_norm() const {
+    mpq_class value(product(numerators, numerators), denominator * denominator);
+    value.canonicalize();
+    return value;
+  }
+};
+
+// The most violated row, or size(); and the rows that are tight.
+std::size_t price(const Rows& rows, const Point& point, std::vector<std::size_t>& tight) {
+  std::vector<double> p;
+  bool doubles_decide = true;  // not if an entry of p underflows
+  for (std::size_t b = 0; b < rows.dim(); ++b) {
+    p.push_back(point.entry(b).get_d());
+    if (point.numerators[b] != 0 && std::abs(p[b]) < 1e-290) doubles_decide = false;
+  }
+  tight.clear();
+  std::size_t worst = rows.size();
+  double most = 0;
+  for (std::size_t j = 0; j < rows.size(); ++j) {
+    if (doubles_decide && rows.clearly_holds(j, p)) continue;
+    const Row row = rows.row(j);
+    const mpz_class slack = product(row.g, point.numerators) - row.h * point.denominator;
+    if (slack == 0) tight.push_back(j);
+    if (slack >= 0) continue;
+    mpq_class missing(-slack, point.denominator);
+    missing.canonicalize();
+    const double distance = missing.get_d() / std::sqrt(product(row.g, row.g).get_d());
+    if (worst == rows.size() || distance > most) most = distance, worst = j;
+  }
+  return worst;
+}
+
+double relative_error(const Point& point, std::span<const double> p) {
+  double off = 0, size = 0;
+  for (std::size_t b = 0; b < p.size(); ++b) {
+    const mpq_class entry = point.entry(b);
+    off = std::hypot(off, mpq_class(entry - mpq_class(p[b])).get_d());
+    size = std::hypot(size, entry.get_d());
+  }
+  return size > 0 ? off / size : off;
+}
+
+void report(ExactMargin& found, const ExactActiveSet& set) {
+  found.proved = true;
+  found.exchanges = set.exchanges();
+  for (const auto& one : set.active()) {
+    found.support.push_back(one.index);
+    found.lambda.push_back(rational(one.lambda * one.row.factor));
+  }
+}
+
+void check(const Rows& rows, const HardMargin& answer) {
+  if (answer.p.size() != rows.dim())
+    throw Error(fmt::format("the answer has dimension {}, the constraints {}", answer.p.size(),
+                            rows.dim()));
+  for (std::size_t b = 0; b < answer.p.size(); ++b)
+    if (!std::isfinite(answer.p[b]))
+      throw Error(fmt::format("entry {} of the answer is {}; it must be finite", b, answer.p[b]));
+  for (const auto* list : {&answer.support, &answer.farkas})
+    for (const Multiplier& row : *list)
+      if (row.index >= rows.size())
+        throw Error(fmt::format("the answer names row {} of {}", row.index, rows.size()));
+}
+
+ExactMargin prove(const Rows& rows, const HardMargin& answer, const ExactMarginOptions& options) {
+  check(rows, answer);
+  const bool claims_none = answer.status == MarginStatus::infeasible;
+  const std::vector<Multiplier>& guess = claims_none ? answer.farkas : answer.support;
+  ExactMargin found;
+  const auto refuse = [&](std::string why) {
+    found.why_not = std::move(why);
+    return found;
+  };
+  if (guess.size() > options.max_support + claims_none)
+    return refuse(fmt::format("the answer has {} support rows, more than the limit of {}",
+                              guess.size(), options.max_support));
+  std::vector<ExactActiveSet::Active> start;
+  for (const Multiplier& row : guess) start.push_back({row.index, rows.row(row.index)});
+  ExactActiveSet set;
+  if (claims_none && set.contradict(start)) {
+    found.infeasible = true;
+    report(found, set);
+    return found;
+  }
+  set.start(std::move(start));
+  for (;;) {
+    if (set.active().size() > options.max_support)
+      return refuse(fmt::format("on the way to the optimum more than {} rows became active",
+                                options.max_support));
+    const Point point(set.active(), rows.dim());
+    const std::size_t j = price(rows, point, found.tight);
+    if (j == rows.size()) {
+      report(found, set);
+      for (std::size_t b = 0; b < rows.dim(); ++b) found.p.push_back(rational(point.entry(b)));
+      found.squared_norm = rational(point.squared_norm());
+      found.error = relative_error(point, answer.p);
+      return found;
+    }
+    found.exchanges = set.exchanges();
+    if (set.exchanges() >= options.max_exchanges)
+      return refuse(fmt::format("{} exchanges did not reach the optimum", set.exchanges()));
+    if (!set.enter({j, rows.row(j)})) {
+      found.infeasible = true;
+      found.tight.clear();
+      report(found, set);
+      return found;
+    }
+  }
+}
+
+}  // namespace
+
+ExactMargin exact_margin(const Constraints& constraints, const HardMargin& answer,
+                         const ExactMarginOptions& options) {
+  const auto entries = [&](std::size_t j, std::span<mpq_class> out) {
+    std::vector<double> row(out.size());
+    constraints.row(j, row);
+    for (std::size_t b = 0; b < out.size(); ++b) out[b] = exact(row[b], j);
+  };
+  return prove({constraints, entries}, answer, options);
+}
+
+ExactMargin exact_margin(std::span<const double> keys, std::size_t tokens, std::size_t dim,
+                         const TokenChoice& choice, const HardMargin& answer,
+                         const ExactMarginOptions& options) {
+  const TokenDifferences rounded(keys, tokens, dim, choice);
+  const auto entries = [&](std::size_t j, std::span<mpq_class> out) {
+    const std::size_t input = rounded.group(j);
+    const double* chosen = &keys[(input * tokens + choice.chosen[input]) * dim];
+    const double* other = &keys[(input * tokens + rounded.token(j)) * dim];
+    for (std::size_t b = 0; b < dim; ++b) out[b] = exact(chosen[b], j) - exact(other[b], j);
+  };
+  return prove({rounded, entries}, answer, options);
+}
+
+}  // namespace attractor::solve
