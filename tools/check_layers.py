@@ -19,7 +19,7 @@ BELOW = {
     "attention": ["base", "kernels", "space", "tokens"],
     "depth": ["base", "space", "flow", "tokens", "attention"],
     "meanfield": ["base", "space", "solve", "flow", "tokens", "attention"],
-    "training": ["base", "space", "solve", "flow", "tokens", "attention"],
+    "training": ["base", "kernels", "report", "space", "solve", "flow", "tokens", "attention"],
     "observe": ["base", "space", "solve", "flow", "tokens", "attention", "depth", "meanfield", "training"],
     "experiment": ["base", "report", "space", "solve", "flow", "tokens", "attention", "depth", "meanfield",
                    "training", "observe"],

@@ -1,18 +1,38 @@
-// Losses l(f) of a signed output f, all decreasing; their slopes in log form, because late in
-// training they are e^{-|p| Gamma}.
+// Losses of one output f with its label y, and their slopes in log form, because late in training
+// slopes are e^{-|p| Gamma}.
+//
+//   linear, correlation  -y f       logistic  ln(1 + e^{-y f})       exponential  e^{-y f}
+//   squared              (f - y)^2 / 2
+//
+// All but the squared loss decrease in y f (margin losses).
 #pragma once
 
 #include <string_view>
 
 namespace attractor::training {
 
-enum class Loss { linear, logistic, exponential };  // -f, ln(1 + e^{-f}), e^{-f}
+enum class Loss { linear, correlation, logistic, exponential, squared };
 
 Loss loss_named(std::string_view name);  // throws Error on another name
 std::string_view name(Loss loss);
 
-double value(Loss loss, double f);
-/// ln |l'(f)|; l' is negative.
-double log_slope(Loss loss, double f);
+/// Decreases in y f: more of the right sign is always better.
+inline bool is_margin_loss(Loss loss) { return loss != Loss::squared; }
+/// Logistic and exponential losses classify: their labels are +1 or -1.
+inline bool needs_signs(Loss loss) { return loss == Loss::logistic || loss == Loss::exponential; }
+
+double value(Loss loss, double f, double label);
+/// ln of it; NaN where it is negative.
+double log_value(Loss loss, double f, double label);
+
+/// -dl/df = sign e^{log_size}: how the loss pulls at f.
+struct Pull {
+  double sign, log_size;
+};
+Pull pull(Loss loss, double f, double label);
+
+/// ln (l(f - y delta) - l(f)) of a margin loss for a deficit delta = e^{log_deficit} > 0, accurate
+/// for any size of it.
+double log_rise(Loss loss, double f, double label, double log_deficit);
 
 }  // namespace attractor::training

@@ -1,43 +1,99 @@
-// Att-SVM: the max-margin direction of a token choice, and whether training can stay there.
+// Att-SVM: the max-margin solution of a token choice alpha, and whether training can stay there.
 //
-//   p^mm(alpha) = argmin |p|  subject to  <p, k_{i,alpha_i} - k_it> >= 1 for all i, t != alpha_i
+//   p^mm(alpha) = argmin |p|    subject to  <p, k_{i,alpha_i} - k_it> >= 1          for all t !=
+//   alpha_i W^mm(alpha) = argmin |W|    subject to  <W, (x_{i,alpha_i} - x_it) q_i^T> >= 1  for all
+//   t != alpha_i
 //
-// Tokens whose constraint is tight are alpha's neighbours; alpha is locally optimal if each of them
-// has a smaller score than the chosen token of its input (vacuous without neighbours), and globally
-// optimal if every chosen token has the largest score. Gradient descent converges in direction to
-// locally optimal p^mm only. The solution carries its duality gap; an infeasible choice carries a
-// Farkas certificate.
+// The norm is the one training prefers: Euclidean (Frobenius for W) for gradient descent, nuclear
+// for W = K Q^T, l_q for mirror descent. Inputs may be relaxed: their bound is 0 instead of 1.
+//
+// Tokens whose constraint is tight are alpha's neighbours; alpha is locally optimal if moving
+// weight to any of them costs to first order (for a linear head: each has a smaller score than the
+// chosen token; vacuous without neighbours), and globally optimal if every chosen token is the best
+// of its input. Gradient descent converges in direction to locally optimal solutions only. A
+// solution carries its duality gap, an infeasible choice a Farkas certificate.
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "attractor/solve/hard_margin.hpp"
-#include "attractor/training/prompt.hpp"
+#include "attractor/training/objective.hpp"
 
 namespace attractor::training {
 
 struct TokenMargin {
   std::size_t input, token;
-  double margin;  // <p^mm, k_chosen - k_token>, at least 1
+  double margin;  // of the solution, at least 1 (relaxed inputs: at least 0)
 };
 
 struct MaxMargin {
-  std::vector<std::size_t> chosen;
-  solve::HardMargin svm;
-  std::vector<TokenMargin> neighbours;  // margin 1 to within 1e-9
-  /// Tokens with a larger score than the chosen one just outside the tight set (margin below 1.1):
-  /// they may take over late in training.
-  std::vector<TokenMargin> rivals;
+  std::vector<std::size_t> chosen{};
+  std::vector<bool> relaxed{};  // empty: none
+  solve::MarginStatus status = solve::MarginStatus::infeasible;
+  std::vector<double> solution{};            // p: d, or W: d x d
+  double norm = 0;                           // of the solution, in the norm minimised
+  double relative_gap = 1;                   // of certified bounds on the least norm
+  double farkas_residual = 0;                // of an infeasible choice
+  std::vector<solve::Multiplier> support{};  // or, of an infeasible choice, its Farkas vector
+  std::size_t rank = 0;                      // of W; 0 for p
+  std::vector<TokenMargin> neighbours{};     // tight to within 1e-9
+  /// Better tokens just outside the tight set (margin below 1.1): they may take over late in
+  /// training.
+  std::vector<TokenMargin> rivals{};
   bool locally_optimal = false, globally_optimal = false;
 
-  bool feasible() const { return svm.status != solve::HardMarginStatus::infeasible; }
-  double margin() const { return 1 / svm.norm; }
+  bool feasible() const { return status != solve::MarginStatus::infeasible; }
+  double margin() const { return 1 / norm; }
 };
 
-MaxMargin max_margin(const Prompt& prompt, std::vector<std::size_t> chosen);
+class AttSvm {
+ public:
+  /// power: the l_q norm of mirror descent; 2 for gradient descent. A view of the objective, whose
+  /// attention must be trained.
+  explicit AttSvm(const Objective& objective, double power = 2);
 
-/// The token of largest score in each input; ties go to the first.
-std::vector<std::size_t> best_tokens(const Prompt& prompt);
+  /// v: the head's weights that decide which tokens are better; empty: the problem's.
+  MaxMargin solve(std::vector<std::size_t> chosen, std::span<const double> v = {},
+                  std::vector<bool> relaxed = {}) const;
+  /// Whether the first inputs alone can make this choice.
+  bool feasible(std::span<const std::size_t> prefix) const;
+
+ private:
+  template <class Rows>
+  void solve_rows(const Rows& rows, MaxMargin& result) const;
+  template <class Rows>
+  void compare(const Rows& rows, std::span<const double> v, MaxMargin& result) const;
+  void solve_nuclear(MaxMargin& result) const;
+  void expand(MaxMargin& result) const;
+
+  const Objective& objective_;
+  double power_;
+  std::vector<double> keys_{};         // of a trained prompt with a W of its own
+  std::vector<double> basis_{};        // d x k, orthonormal, spans the queries of a trained W
+  std::vector<double> coordinates_{};  // of the queries in it: n x k or k
+  std::size_t query_dim_ = 0;          // k
+};
+
+/// The best single token of each input (ties: the first), for the head's weights v.
+std::vector<std::size_t> best_tokens(const Objective& objective, std::span<const double> v = {});
+
+/// How much input i gains to first order from weight moved onto token t while it selects chosen_i:
+/// n x T, up to a positive factor for each input.
+std::vector<double> first_order_scores(const Objective& objective,
+                                       std::span<const std::size_t> chosen,
+                                       std::span<const double> v = {});
+
+/// v^mm = argmin |v| subject to Y_i <v, feature_i> >= 1: the label margin. Labels are +1 or -1;
+/// features: n x units.
+struct LabelMargin {
+  solve::HardMargin svm{};
+  std::vector<bool> support{};  // inputs whose constraint is tight to within 1e-9
+  double margin() const { return 1 / svm.norm; }
+};
+LabelMargin label_margin(const Problem& problem, std::span<const double> features);
+/// sigma(U x_{i,chosen_i} + b): n x units.
+std::vector<double> token_features(const Problem& problem, std::span<const std::size_t> chosen);
 
 }  // namespace attractor::training

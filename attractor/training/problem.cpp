@@ -2,46 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "attractor/base/error.hpp"
-#include "attractor/base/file.hpp"
 #include "attractor/space/space.hpp"
 
 namespace attractor::training {
 namespace {
 
-using Json = nlohmann::json;
-
-// Appends the numbers of nested lists; every list of one depth must have the length in `shape` (0:
-// not known yet).
-void flatten(const Json& node, std::vector<std::size_t>& shape, std::size_t depth,
-             const std::string& name, std::vector<double>& out) {
-  if (depth == shape.size()) {
-    if (!node.is_number())
-      throw Error(
-          fmt::format("{}: expected a number where {} is", name, node.dump().substr(0, 40)));
-    out.push_back(node.get<double>());
-    return;
-  }
-  if (!node.is_array() || node.empty())
-    throw Error(
-        fmt::format("{} must be a list of {} levels, none of them empty", name, shape.size()));
-  if (shape[depth] == 0) shape[depth] = node.size();
-  if (node.size() != shape[depth])
-    throw Error(fmt::format("{}: a list has {} entries where others have {}", name, node.size(),
-                            shape[depth]));
-  for (const Json& child : node) flatten(child, shape, depth + 1, name, out);
-}
-
-std::vector<double> numbers(const Json& json, const std::string& file, const char* key,
-                            std::vector<std::size_t>& shape) {
-  std::vector<double> out;
-  flatten(json.at(key), shape, 0, fmt::format("{}: {}", file, key), out);
-  return out;
-}
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+constexpr double kLargest = 1e150;  // products of two such numbers are finite
 
 void require_length(const std::vector<double>& values, std::size_t expected, const char* what) {
   if (values.size() != expected)
@@ -55,71 +27,96 @@ void require_finite(const std::vector<double>& values, const char* what) {
           fmt::format("{}: number {} (from 0) is {}; all must be finite", what, k, values[k]));
 }
 
-}  // namespace
-
-void check(const Problem& p) {
+void check_shapes(const Problem& p) {
   if (p.inputs < 1) throw Error("a problem needs at least one input");
   if (p.tokens < 2)
     throw Error(fmt::format("inputs have {} token; at least 2 are needed to select one", p.tokens));
   if (p.dim < 1) throw Error("tokens need at least one dimension");
   require_length(p.x, p.inputs * p.tokens * p.dim, "X");
   require_length(p.labels, p.inputs, "Y");
-  require_length(p.head, p.dim, "v");
-  require_length(p.start, p.dim, "p0");
+  require_length(p.prompt, p.dim, "p0");
   if (!p.weights.empty()) require_length(p.weights, p.dim * p.dim, "W");
+  if (!p.queries.empty()) require_length(p.queries, p.inputs * p.dim, "z");
+  if (p.key_factor.empty() != p.query_factor.empty())
+    throw Error("K and Q are factors of one matrix: give both or none");
+  if (p.key_factor.size() % p.dim != 0 || p.key_factor.size() != p.query_factor.size())
+    throw Error(
+        fmt::format("K and Q must both be d x rank with d = {}; they have {} and {} numbers", p.dim,
+                    p.key_factor.size(), p.query_factor.size()));
+  if (p.head.hidden.empty())
+    require_length(p.head.v, p.dim, "v");
+  else
+    require_length(p.head.hidden, p.head.units() * p.dim, "U (of the head)");
+  if (p.head.activation.each.size() != 1 && p.head.activation.each.size() != p.head.units())
+    throw Error(
+        fmt::format("the head names {} activations; 1 or {} are needed, one for each entry of v",
+                    p.head.activation.each.size(), p.head.units()));
+  if (!p.head.bias.empty()) require_length(p.head.bias, p.head.units(), "b (of the head)");
+}
+
+void check_numbers(const Problem& p) {
   require_finite(p.x, "X");
   require_finite(p.labels, "Y");
-  require_finite(p.head, "v");
-  require_finite(p.start, "p0");
+  require_finite(p.head.v, "v");
+  require_finite(p.prompt, "p0");
   require_finite(p.weights, "W");
-  for (std::size_t i = 0; i < p.inputs; ++i)
-    if (p.labels[i] == 0) throw Error(fmt::format("Y: the label of input {} is 0", i));
+  require_finite(p.queries, "z");
+  require_finite(p.key_factor, "K");
+  require_finite(p.query_factor, "Q");
+  require_finite(p.head.hidden, "U (of the head)");
+  require_finite(p.head.bias, "b (of the head)");
+  if (!std::isfinite(p.head.penalty)) throw Error("lambda (of the head) must be finite");
   const auto in_range = [](const std::vector<double>& derived) {
     return std::all_of(derived.begin(), derived.end(),
-                       [](double x) { return std::abs(x) < 1e150; });
+                       [](double x) { return std::abs(x) < kLargest; });
   };
-  if (!in_range(keys(p)) || !in_range(scores(p)))
-    throw Error("a key W^T x or a score Y <x, v> exceeds 1e150; scale X, W or v down");
+  const bool keys_fit = p.weights.empty() ? in_range(p.x) : in_range(keys(p));
+  if (!keys_fit || !in_range(scores(p)) || !in_range(p.prompt) || !in_range(p.queries))
+    throw Error("a key W^T x, a score Y psi(x) or a query exceeds 1e150; scale X, W or v down");
 }
 
-Problem parse_problem(const std::string& text, const std::string& name) {
-  const Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded() || !json.is_object())
-    throw Error(fmt::format("{} is not a JSON object", name));
-  for (const char* key : {"X", "Y", "v"})
-    if (!json.contains(key)) throw Error(fmt::format("{} has no \"{}\"", name, key));
-  Problem p;
-  std::vector<std::size_t> shape(3, 0);
-  p.x = numbers(json, name, "X", shape);
-  p.inputs = shape[0], p.tokens = shape[1], p.dim = shape[2];
-  std::vector<std::size_t> per_input{p.inputs}, vector{p.dim}, matrix{p.dim, p.dim};
-  p.labels = numbers(json, name, "Y", per_input);
-  p.head = numbers(json, name, "v", vector);
-  p.start.assign(p.dim, 0.0);
-  if (json.contains("W")) p.weights = numbers(json, name, "W", matrix);
-  if (json.contains("p0")) p.start = numbers(json, name, "p0", vector);
-  check(p);
-  return p;
+}  // namespace
+
+void check(const Problem& problem) {
+  check_shapes(problem);
+  check_numbers(problem);
 }
 
-Problem read_problem(const std::string& file) {
-  return parse_problem(read_file(file, std::size_t{1} << 32), file);
+void check_labels(const Problem& p, Loss loss) {
+  for (std::size_t i = 0; i < p.inputs; ++i) {
+    const double y = p.labels[i];
+    if (needs_signs(loss) && std::abs(y) != 1)
+      throw Error(fmt::format("Y: the label of input {} is {}; the {} loss needs +1 or -1", i, y,
+                              name(loss)));
+    if (is_margin_loss(loss) && y == 0)
+      throw Error(
+          fmt::format("Y: the label of input {} is 0; the {} loss cannot use it", i, name(loss)));
+  }
 }
 
 std::vector<double> keys(const Problem& p) {
   if (p.weights.empty()) return p.x;
-  std::vector<double> k(p.x.size(), 0.0);
-  for (std::size_t row = 0; row < p.inputs * p.tokens; ++row)
-    for (std::size_t a = 0; a < p.dim; ++a)
-      for (std::size_t b = 0; b < p.dim; ++b)
-        k[row * p.dim + b] += p.x[row * p.dim + a] * p.weights[a * p.dim + b];
+  std::vector<double> k(p.x.size());
+  const auto rows = static_cast<Eigen::Index>(p.inputs * p.tokens);
+  const auto d = static_cast<Eigen::Index>(p.dim);
+  Eigen::Map<Matrix>(k.data(), rows, d).noalias() =
+      Eigen::Map<const Matrix>(p.x.data(), rows, d) *
+      Eigen::Map<const Matrix>(p.weights.data(), d, d);
   return k;
 }
 
+std::vector<double> token_outputs(const Problem& p) {
+  std::vector<double> outputs(p.inputs * p.tokens);
+  for (std::size_t row = 0; row < outputs.size(); ++row) {
+    const auto x = std::span(p.x).subspan(row * p.dim, p.dim);
+    outputs[row] = p.head.linear() ? dot(x, p.head.v) : p.head.value(x, p.head.v);
+  }
+  return outputs;
+}
+
 std::vector<double> scores(const Problem& p) {
-  std::vector<double> gamma(p.inputs * p.tokens);
-  for (std::size_t row = 0; row < gamma.size(); ++row)
-    gamma[row] = p.labels[row / p.tokens] * dot(std::span(p.x).subspan(row * p.dim, p.dim), p.head);
+  std::vector<double> gamma = token_outputs(p);
+  for (std::size_t row = 0; row < gamma.size(); ++row) gamma[row] *= p.labels[row / p.tokens];
   return gamma;
 }
 
@@ -133,11 +130,18 @@ void require_distinct_keys(const Problem& p, std::span<const double> keys) {
       return std::lexicographical_compare(key(s).begin(), key(s).end(), key(t).begin(),
                                           key(t).end());
     });
-    for (std::size_t r = 1; r < p.tokens; ++r)
-      if (std::equal(key(order[r]).begin(), key(order[r]).end(), key(order[r - 1]).begin()))
-        throw Error(fmt::format(
-            "input {}: tokens {} and {} have the same key W^T x, so no p separates them", i,
-            std::min(order[r], order[r - 1]), std::max(order[r], order[r - 1])));
+    for (std::size_t r = 1; r < p.tokens; ++r) {
+      if (!std::equal(key(order[r]).begin(), key(order[r]).end(), key(order[r - 1]).begin()))
+        continue;
+      const auto [s, t] = std::minmax(order[r], order[r - 1]);
+      const bool same =
+          std::equal(p.token(i, s).begin(), p.token(i, s).end(), p.token(i, t).begin());
+      throw Error(fmt::format("input {}: tokens {} and {} {}, so nothing trained separates them", i,
+                              s, t,
+                              same ? "are the same"
+                                   : "differ only where W is rank-deficient: their keys W^T x are "
+                                     "the same"));
+    }
   }
 }
 

@@ -1,0 +1,33 @@
+// Which token choices can training end with? The locally optimal ones (max_margin.hpp).
+//
+// Small problems: all of them, by walking through the choices input by input and turning back as
+// soon as the inputs so far cannot be separated (a part that is infeasible stays so). Large
+// problems: a search. It starts from random directions, each of which selects a feasible choice,
+// and moves to a better neighbour until none is left. What it returns is locally optimal; that
+// nothing else is, it cannot promise.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "attractor/training/max_margin.hpp"
+
+namespace attractor::training {
+
+struct LocalChoices {
+  std::vector<MaxMargin> found{};  // by increasing norm
+  bool complete = false;           // no other choice is locally optimal
+  std::uint64_t examined = 0;      // margin problems solved
+};
+
+/// Ends early, incomplete, after `limit` margin problems or when stop says so.
+LocalChoices enumerate_local_choices(const Objective& objective, const AttSvm& svm,
+                                     std::uint64_t limit, const std::function<bool()>& stop = {});
+
+LocalChoices search_local_choices(const Objective& objective, const AttSvm& svm,
+                                  std::uint64_t starts, std::uint64_t seed,
+                                  const std::function<bool()>& stop = {});
+
+}  // namespace attractor::training

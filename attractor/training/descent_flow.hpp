@@ -1,0 +1,77 @@
+// Gradient methods as flows: explicit Euler on them with step h is the method with that step, and
+// an adaptive integrator is the gradient flow itself. With g = -grad L, block by block,
+//
+//   gradient    dw/dt = g                                normalised   dw/dt = g / |g|
+//   published   dw/dt = g / (|g| + epsilon)              polyak       dw/dt = (L - L*) g / |g|^2
+//
+// exact at any |w|: g enters with the logarithm of its scale. Two things combine with all of them:
+//
+//   momentum mu: w' = w + h u', u' = mu u + g (heavy ball); the state is (w, u)
+//   mirror q:    the state is theta = |w|^{q-1} sign w and g moves theta, not w (mirror descent
+//   with
+//                potential |w|_q^q / q on the attention weights); the limit is an l_q margin
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "attractor/flow/flow.hpp"
+#include "attractor/training/objective.hpp"
+
+namespace attractor::training {
+
+enum class Rule { gradient, normalised, published, polyak };
+
+struct DescentOptions {
+  Rule rule = Rule::gradient;
+  double epsilon = 1e-9;       // published: attention blocks
+  double head_epsilon = 1e-9;  // published: v
+  double momentum = 0;
+  double step = 1;    // h, which momentum needs to know
+  double mirror = 2;  // q > 1
+  /// An adaptive run rests once so many steps moved the weights by less than 1e-7 of their norm:
+  /// they are at a minimum of finite norm (on the way to infinity so many steps span decades of
+  /// time). 0: never.
+  std::size_t rest_steps = 0;
+};
+
+class DescentFlow final : public flow::Flow {
+ public:
+  DescentFlow(const Objective& objective, const DescentOptions& options);
+
+  /// The flow's state for given weights (of Objective::start's layout), at rest.
+  std::vector<double> state(std::span<const double> weights) const;
+  /// The weights of a state.
+  std::vector<double> weights(std::span<const double> state) const;
+  /// How at_rest() judges; part of what a run needs to go on with the same bits.
+  struct Rest {
+    std::vector<double> seen;  // the state some steps ago
+    std::uint64_t steps_since = 0;
+  };
+  const Rest& rest() const { return rest_; }
+  void set_rest(Rest rest) { rest_ = std::move(rest); }
+  /// What the latest call of drift saw.
+  const Evaluation& latest() const { return evaluation_; }
+
+  const Space& space() const override { return space_; }
+  void drift(std::span<const double> state, double log_unit, std::span<double> out) const override;
+  double fitting_log_unit(std::span<const double> state, double present) const override;
+  bool at_rest(std::span<const double> state) const override;
+
+ private:
+  void look(std::span<const double> state) const;
+  void velocity(double log_unit, std::span<double> out) const;
+  double log_norm() const;
+
+  const Objective& objective_;
+  DescentOptions options_;
+  Euclidean space_;
+  mutable Evaluation evaluation_;
+  mutable std::vector<double> weights_;
+  mutable Rest rest_;
+};
+
+}  // namespace attractor::training

@@ -1,0 +1,314 @@
+#include "attractor/training/regularisation_path.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <utility>
+
+#include "attractor/base/error.hpp"
+#include "attractor/base/random.hpp"
+#include "attractor/solve/ball_minimum.hpp"
+#include "attractor/space/space.hpp"
+
+namespace attractor::training {
+namespace {
+
+constexpr double kLowest = -std::numeric_limits<double>::infinity();
+using Weights = std::vector<double>;
+
+Weights scaled(std::span<const double> direction, double length) {
+  Weights w(direction.begin(), direction.end());
+  const double own = norm(w);
+  for (double& x : w) x *= own > 0 ? length / own : 0;
+  return w;
+}
+
+// L in the form that a minimiser can resolve: the logarithm of what it exceeds by a base that moves
+// along (the loss of the tokens selected there, or 0), or L itself where there is no such base.
+class Resolved {
+ public:
+  explicit Resolved(const Objective& objective) : objective_(objective) {}
+
+  void rebase(std::span<const double> w) {
+    objective_.evaluate(w, e_);
+    base_ = e_.chosen;
+    base_loss_ = objective_.loss(e_);
+    logarithmic_ = std::isfinite(log_value());
+  }
+
+  double value(std::span<const double> w, std::span<double> gradient) {
+    objective_.evaluate(w, e_);
+    const double here = logarithmic_ ? log_value() : objective_.loss(e_);
+    const double scale = e_.log_scale[0] - (logarithmic_ ? here : 0);
+    for (std::size_t k = 0; k < gradient.size(); ++k)
+      gradient[k] = -std::exp(scale) * e_.descent[k];
+    if (!std::isnan(here)) return here;
+    return objective_.loss(e_) < base_loss_ ? kLowest : -kLowest;  // below the base, or lost
+  }
+
+  const Evaluation& latest() const { return e_; }
+
+ private:
+  double log_value() const {
+    if (!is_margin_loss(objective_.loss())) return std::nan("");
+    if (!objective_.trained().head) return objective_.log_excess(e_, base_);
+    return needs_signs(objective_.loss()) ? objective_.log_loss(e_) : std::nan("");
+  }
+
+  const Objective& objective_;
+  Evaluation e_;
+  std::vector<std::size_t> base_;
+  double base_loss_ = 0;
+  bool logarithmic_ = false;
+};
+
+solve::BallMinimum minimise(Resolved& function, std::span<const double> start, double radius,
+                            double widest_step, const std::function<bool()>& stop) {
+  return solve::ball_minimum(
+      {.f = [&](std::span<const double> w,
+                std::span<double> gradient) { return function.value(w, gradient); },
+       .rebase = [&](std::span<const double> w) { function.rebase(w); }},
+      start, radius, {.widest_step = widest_step, .stop = stop});
+}
+
+// Is a lower than b? Losses first; where they agree to rounding, what they exceed the same tokens
+// by, or their logarithms.
+bool lower(const Objective& objective, std::span<const double> a, std::span<const double> b) {
+  Evaluation ea, eb;
+  objective.evaluate(a, ea);
+  objective.evaluate(b, eb);
+  const double la = objective.loss(ea), lb = objective.loss(eb);
+  const bool apart = std::abs(la - lb) > 1e-9 * (std::abs(la) + std::abs(lb));
+  if (apart || !is_margin_loss(objective.loss())) return la < lb;
+  if (objective.trained().head) return objective.log_loss(ea) < objective.log_loss(eb);
+  const std::span<const std::size_t> base =
+      ea.chosen == eb.chosen ? std::span<const std::size_t>(ea.chosen) : objective.best();
+  const double xa = objective.log_excess(ea, base), xb = objective.log_excess(eb, base);
+  if (std::isnan(xa) != std::isnan(xb)) return std::isnan(xa);  // it lies below those tokens
+  return std::isnan(xa) ? la < lb : xa < xb;
+}
+
+// Starts of one radius: the last solution, what the caller knows, random directions.
+std::vector<Weights> starts(const PathOptions& options, const Weights& last, std::size_t dim,
+                            double radius) {
+  std::vector<Weights> all;
+  if (!last.empty()) all.push_back(scaled(last, radius));
+  for (const Weights& direction : options.directions) all.push_back(scaled(direction, radius));
+  const Stream stream(options.seed, "starts of the regularisation path");
+  for (std::uint64_t k = 0; k < options.random_starts; ++k) {
+    Weights w(dim);
+    stream.normals(k, w);
+    all.push_back(scaled(w, radius));
+  }
+  return all;
+}
+
+struct Found {
+  solve::BallMinimum minimum;
+  std::uint64_t evaluations = 0;
+};
+
+Found best_of(const Objective& objective, const PathOptions& options, const Weights& last,
+              double radius) {
+  Resolved function(objective);
+  Found found;
+  for (const Weights& start : starts(options, last, objective.dim(), radius)) {
+    solve::BallMinimum m = minimise(function, start, radius, 0.5, options.stop);
+    found.evaluations += m.evaluations;
+    if (found.minimum.x.empty() || lower(objective, m.x, found.minimum.x))
+      found.minimum = std::move(m);
+    if (options.stop && options.stop()) break;
+  }
+  return found;
+}
+
+// ---- A cone: |w| = R and angle(w, centre) <= cone. Inside it, or on its rim.
+
+// An orthonormal basis of what is orthogonal to `unit`, from a Householder reflection: columns.
+class Complement {
+ public:
+  explicit Complement(Weights unit) : h_(std::move(unit)) {
+    h_[0] += h_[0] >= 0 ? 1 : -1;
+    squared_ = dot(h_, h_);
+  }
+  /// The vector with coordinates c (one less than the dimension).
+  Weights vector(std::span<const double> c) const {
+    Weights w(h_.size(), 0.0);
+    std::copy(c.begin(), c.end(), w.begin() + 1);
+    return reflect(w);
+  }
+  Weights coordinates(std::span<const double> w) const {
+    const Weights c = reflect({w.begin(), w.end()});
+    return {c.begin() + 1, c.end()};
+  }
+
+ private:
+  Weights reflect(Weights w) const {
+    const double factor = 2 * dot(h_, w) / squared_;
+    for (std::size_t k = 0; k < w.size(); ++k) w[k] -= factor * h_[k];
+    return w;
+  }
+  Weights h_;
+  double squared_;
+};
+
+solve::BallMinimum on_rim(const Objective& objective, const Weights& centre, double cone,
+                          double radius, const std::function<bool()>& stop) {
+  const Complement complement(centre);
+  Resolved function(objective);
+  const auto at = [&](std::span<const double> c) {
+    Weights w = complement.vector(scaled(c, std::sin(cone) * radius));
+    for (std::size_t k = 0; k < w.size(); ++k) w[k] += std::cos(cone) * radius * centre[k];
+    return w;
+  };
+  const double rim = std::sin(cone) * radius;
+  const solve::BallFunction f{
+      .f =
+          [&](std::span<const double> c, std::span<double> gradient) {
+            Weights full(objective.dim());
+            const double value = function.value(at(c), full), length = norm(c);
+            const Weights own = complement.coordinates(full);
+            const double along = dot(own, c) / (length * length);  // only the direction of c counts
+            for (std::size_t k = 0; k < own.size(); ++k)
+              gradient[k] = (own[k] - along * c[k]) * rim / length;
+            return value;
+          },
+      .rebase = [&](std::span<const double> c) { function.rebase(at(c)); }};
+  solve::BallMinimum best;
+  for (double side : {1.0, -1.0}) {  // in the plane the rim is two points
+    Weights start(objective.dim() - 1, 0.0);
+    start[0] = side * rim;
+    solve::BallMinimum m{.x = start, .residual = 0};
+    if (start.size() > 1) m = solve::ball_minimum(f, start, rim, {.stop = stop});
+    m.x = at(m.x);
+    if (best.x.empty() || lower(objective, m.x, best.x)) best = std::move(m);
+  }
+  return best;
+}
+
+Found in_cone(const Objective& objective, const PathOptions& options, double radius) {
+  const Weights centre = scaled(options.directions.at(0), 1);
+  Resolved function(objective);
+  Found found{.minimum = minimise(function, scaled(centre, radius), radius, options.cone / 4,
+                                  options.stop)};
+  solve::BallMinimum rim = on_rim(objective, centre, options.cone, radius, options.stop);
+  found.evaluations = found.minimum.evaluations + rim.evaluations;
+  const double cosine = dot(found.minimum.x, centre) / norm(found.minimum.x);
+  if (cosine < std::cos(options.cone) || lower(objective, rim.x, found.minimum.x))
+    found.minimum = std::move(rim);
+  return found;
+}
+
+// ---- Points of the path.
+
+PathPoint describe(const Objective& objective, Found found, double radius) {
+  PathPoint point{.radius = radius,
+                  .on_boundary = found.minimum.on_boundary,
+                  .residual = found.minimum.residual,
+                  .evaluations = found.evaluations};
+  Evaluation e;
+  objective.evaluate(found.minimum.x, e);
+  point.weights = std::move(found.minimum.x);
+  point.loss = objective.loss(e);
+  point.selected = e.chosen;
+  const double size = norm(objective.blocks()[0].of(e.descent));
+  point.log10_ridge =
+      !point.on_boundary || size == 0
+          ? kLowest
+          : (e.log_scale[0] + std::log(size) - std::log(radius)) / std::numbers::ln10;
+  return point;
+}
+
+// v and w in turn until neither moves: w for the scores of v, then v for the attention of w.
+PathPoint alternate(const Objective& joint, const PathOptions& options, Weights v, Weights w,
+                    double radius) {
+  const double head_radius = options.head_ratio * radius;
+  Problem at_w = joint.problem(), at_v = joint.problem();
+  const Trained attention{joint.trained().attention, false};
+  std::vector<double>& own =
+      attention.attention == AttentionPart::prompt ? at_w.prompt : at_w.weights;
+  PathPoint point;
+  for (int turn = 0; turn < 1000; ++turn) {
+    at_v.head.v = v;
+    const Objective for_w(at_v, joint.loss(), attention);
+    PathOptions fewer = options;
+    if (turn > 0) fewer.directions.clear(), fewer.random_starts = 0;
+    Found found = best_of(for_w, fewer, w, radius);
+    const double moved = w.empty() ? radius : std::sqrt(squared_distance(w, found.minimum.x));
+    at_w.head.v = v;
+    own = w = found.minimum.x;
+    const Objective for_v(at_w, joint.loss(), {AttentionPart::none, true});
+    Resolved function(for_v);
+    const solve::BallMinimum head = minimise(function, v, head_radius, 0.5, options.stop);
+    const double turned = std::sqrt(squared_distance(v, head.x));
+    v = head.x;
+    const std::uint64_t before = point.evaluations;
+    point = describe(for_w, std::move(found), radius);
+    point.evaluations += before + head.evaluations;
+    if (turned <= 1e-12 * head_radius && moved <= 1e-12 * radius) break;
+    if (options.stop && options.stop()) break;
+  }
+  point.head_radius = head_radius;
+  point.head = v;
+  return point;
+}
+
+Weights joined(const PathPoint& point) {
+  Weights all = point.weights;
+  all.insert(all.end(), point.head.begin(), point.head.end());
+  return all;
+}
+
+// The best of alternations from the last v, the given one and random ones.
+PathPoint joint_point(const Objective& joint, const PathOptions& options, const PathPoint* last,
+                      double radius) {
+  const double head_radius = options.head_ratio * radius;
+  std::vector<std::pair<Weights, Weights>> from;  // v, w
+  if (last) from.emplace_back(scaled(last->head, head_radius), scaled(last->weights, radius));
+  from.emplace_back(scaled(joint.problem().head.v, head_radius), Weights{});
+  const Stream stream(options.seed, "starts of v on the regularisation path");
+  for (std::uint64_t k = 0; k < options.random_starts; ++k) {
+    Weights v(joint.problem().head.units());
+    stream.normals(k, v);
+    from.emplace_back(scaled(v, head_radius), Weights{});
+  }
+  PathPoint best;
+  for (auto& [v, w] : from) {
+    PathPoint point = alternate(joint, options, std::move(v), std::move(w), radius);
+    if (best.weights.empty() || lower(joint, joined(point), joined(best))) best = std::move(point);
+    if (options.stop && options.stop()) break;
+  }
+  Evaluation e;
+  joint.evaluate(joined(best), e);
+  best.loss = joint.loss(e);
+  return best;
+}
+
+}  // namespace
+
+std::vector<PathPoint> regularisation_path(const Objective& objective, const PathOptions& options) {
+  const AttentionPart part = objective.trained().attention;
+  if (part != AttentionPart::prompt && part != AttentionPart::weights)
+    throw Error("a regularisation path is for p or W");
+  if (options.cone > 0 && (objective.trained().head || options.directions.empty()))
+    throw Error("a local path needs the direction of a choice, and v frozen");
+  if (options.cone > 0 && objective.dim() < 2)
+    throw Error("a local path needs at least two weights");
+  std::vector<PathPoint> path;
+  for (double radius : options.radii) {
+    if (options.stop && options.stop()) break;
+    const PathPoint* last = path.empty() ? nullptr : &path.back();
+    if (objective.trained().head)
+      path.push_back(joint_point(objective, options, last, radius));
+    else if (options.cone > 0)
+      path.push_back(describe(objective, in_cone(objective, options, radius), radius));
+    else
+      path.push_back(describe(objective,
+                              best_of(objective, options, last ? last->weights : Weights{}, radius),
+                              radius));
+  }
+  return path;
+}
+
+}  // namespace attractor::training
