@@ -13,6 +13,7 @@
 
 #include "apps/exit_status.hpp"
 #include "apps/flow_command.hpp"
+#include "apps/problem_command.hpp"
 #include "apps/select_command.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/version.hpp"
@@ -85,7 +86,9 @@ int main(int argc, char** argv) {
       "Examples:\n  attractor flow --tokens 64 --dim 3 --beta 40 --time inf --out collapse\n"
       "  attractor select data.json --optimizer flow --log10-time 100\n\n"
       "Exit status: 0 done, 2 bad input, 3 the numerics could not deliver, 130 interrupted.");
-  const Commands commands = {{"flow", add_flow_command(app)}, {"select", add_select_command(app)}};
+  const Commands commands = {{"flow", add_flow_command(app)},
+                             {"problem", add_problem_command(app)},
+                             {"select", add_select_command(app)}};
   const int status = run(app, argc, argv, commands);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
     return complain(fmt::format("cannot write to standard output: {}", std::strerror(errno)));

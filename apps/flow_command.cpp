@@ -33,25 +33,9 @@ using namespace attractor::experiment;
 struct Options {
   std::map<std::string, std::string> given;  // parameter -> text from the command line
   std::optional<std::string> out, resume, config;
-  std::uint64_t threads = 0;
-  double checkpoint_seconds = 10;
-  bool json = false, quiet = false, verify = false;
+  RunOptions run;
+  bool verify = false;
 };
-
-// Options that do not change the result, described like the parameters that do.
-ParameterList run_list(Options& options) {
-  return {{.name = "threads",
-           .group = "Run",
-           .help = "threads, 0: all cores; never changes a result",
-           .target = &options.threads,
-           .most = 4096},
-          {.name = "checkpoint-seconds",
-           .group = "Run",
-           .help = "time between checkpoints",
-           .target = &options.checkpoint_seconds,
-           .least = 0,
-           .most = 1e9}};
-}
 
 std::string in_words(const flow::Time& time) {
   const double log10 = time.log() / std::numbers::ln10;
@@ -134,15 +118,12 @@ void require_size(const Options& options, const std::string& name, std::size_t m
 
 Prepared prepare(const Options& options) {
   Prepared run;
-  for (const auto& [flag, value] :
-       {std::pair{"--out", options.out}, std::pair{"--resume", options.resume},
-        std::pair{"--config", options.config}})
-    if (value && value->empty()) throw Error(fmt::format("{} is empty; it needs a name", flag));
   if (options.resume) {
     if (!options.given.empty() || options.config || options.out)
       throw Error(
           fmt::format("--resume takes the parameters from {}; give no others", *options.resume));
-    run.directory.emplace(RunDirectory::resume(*options.resume, run.parameters, run.files_from));
+    run.directory.emplace(
+        RunDirectory::resume(*options.resume, list(run.parameters), run.files_from));
     return run;
   }
   read_parameters(options, run);
@@ -152,7 +133,8 @@ Prepared prepare(const Options& options) {
   if (!options.out) return run;
   require_space(*options.out, result_bytes(size.tokens, size.dim, run.parameters));
   if (run.files_from.empty()) run.files_from = std::filesystem::current_path().string();
-  run.directory.emplace(RunDirectory::create(*options.out, run.parameters, run.files_from));
+  run.directory.emplace(RunDirectory::create(*options.out, list(run.parameters),
+                                             command(run.parameters), run.files_from));
   return run;
 }
 
@@ -205,7 +187,7 @@ void keep(const FlowRecord& record, double seconds, RunDirectory& directory) {
 void print(const FlowRecord& record, const Options& options, double seconds,
            const std::optional<Verification>& verified,
            const std::optional<RunDirectory>& directory) {
-  if (options.json) {
+  if (options.run.json) {
     nlohmann::ordered_json json = summary(record, seconds);
     if (verified) json["verified_error"] = verified->error;
     fmt::print("{}\n", json.dump(2));
@@ -219,15 +201,15 @@ void print(const FlowRecord& record, const Options& options, double seconds,
 }
 
 int run(const Options& options) {
-  set_threads(options.threads);
+  set_threads(options.run.threads);
   catch_interrupts();
   const auto begin = std::chrono::steady_clock::now();
   Prepared prepared = prepare(options);
-  ProgressBar bar(!options.quiet);
+  ProgressBar bar(!options.run.quiet);
   const RunContext context{
       .directory = prepared.directory ? prepared.directory->path() : std::filesystem::path{},
       .files_from = prepared.files_from,
-      .checkpoint_seconds = options.checkpoint_seconds,
+      .checkpoint_seconds = options.run.checkpoint_seconds,
       .stop = interrupted,
       .report = [&](const FlowProgress& p) {
         if (bar.due())
@@ -252,15 +234,6 @@ int run(const Options& options) {
              : not_delivered(record.status, record.time, prepared.directory);
 }
 
-void add_path(CLI::App& app, const std::string& name, std::optional<std::string>& target,
-              const std::string& kind, const std::string& help) {
-  app.add_option_function<std::string>(
-         "--" + name, [name, &target](const std::string& text) { target = value_of(name, text); },
-         help)
-      ->type_name(kind)
-      ->group("Run");
-}
-
 }  // namespace
 
 std::function<int()> add_flow_command(CLI::App& app) {
@@ -277,14 +250,10 @@ std::function<int()> add_flow_command(CLI::App& app) {
   add_path(*flow, "resume", options->resume, "DIR", "continue an interrupted run");
   add_path(*flow, "config", options->config, "FILE",
            "TOML file with the names of the parameters; flags override it");
-  for (const Parameter& parameter : run_list(*options))
-    add_parameter(*flow, parameter, [parameter](const std::string& text) { parameter.set(text); });
-  const std::string group = "Run";
   flow->add_flag("--verify", options->verify,
                  "run again with tolerance / 100 (or step / 4) and report the largest difference")
-      ->group(group);
-  flow->add_flag("--json", options->json, "print one JSON object, nothing else")->group(group);
-  flow->add_flag("--quiet", options->quiet, "no progress bar")->group(group);
+      ->group("Run");
+  add_run_options(*flow, options->run);
   flow->footer(
       "Examples:\n"
       "  attractor flow --tokens 64 --dim 3 --beta 40 --time inf --out collapse\n"

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "attractor/base/error.hpp"
@@ -22,6 +23,13 @@ inline std::string value_of(const std::string& name, const std::string& text) {
 inline void add_parameter(CLI::App& app, const experiment::Parameter& parameter,
                           const std::function<void(const std::string&)>& take) {
   const std::string usual = parameter.text();
+  if (parameter.is_flag()) {  // --name and --no-name
+    app.add_flag_function(
+           fmt::format("--{0},!--no-{0}", parameter.name),
+           [take](std::int64_t count) { take(count > 0 ? "true" : "false"); }, parameter.help)
+        ->group(parameter.group);
+    return;
+  }
   app.add_option_function<std::string>(
          "--" + parameter.name,
          [name = parameter.name, take](const std::string& text) { take(value_of(name, text)); },
@@ -29,6 +37,48 @@ inline void add_parameter(CLI::App& app, const experiment::Parameter& parameter,
                      usual.empty() ? "" : " default " + usual))
       ->type_name("")
       ->group(parameter.group);
+}
+
+// A file or directory given by a flag.
+inline void add_path(CLI::App& app, const std::string& name, std::optional<std::string>& target,
+                     const std::string& kind, const std::string& help) {
+  app.add_option_function<std::string>(
+         "--" + name,
+         [name, &target](const std::string& text) {
+           target = value_of(name, text);
+           if (target->empty()) throw Error(fmt::format("--{} is empty; it needs a name", name));
+         },
+         help)
+      ->type_name(kind)
+      ->group("Run");
+}
+
+// Options of every long run that do not change its result.
+struct RunOptions {
+  std::uint64_t threads = 0;
+  double checkpoint_seconds = 10;
+  bool json = false, quiet = false;
+};
+
+inline experiment::ParameterList list(RunOptions& options) {
+  return {{.name = "threads",
+           .group = "Run",
+           .help = "threads, 0: all cores; never changes a result",
+           .target = &options.threads,
+           .most = 4096},
+          {.name = "checkpoint-seconds",
+           .group = "Run",
+           .help = "time between checkpoints",
+           .target = &options.checkpoint_seconds,
+           .least = 0,
+           .most = 1e9}};
+}
+
+inline void add_run_options(CLI::App& app, RunOptions& options) {
+  for (const experiment::Parameter& parameter : list(options))
+    add_parameter(app, parameter, [parameter](const std::string& text) { parameter.set(text); });
+  app.add_flag("--json", options.json, "print one JSON object, nothing else")->group("Run");
+  app.add_flag("--quiet", options.quiet, "no progress bar")->group("Run");
 }
 
 }  // namespace attractor::apps

@@ -4,12 +4,19 @@
 #include <fmt/ranges.h>
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "apps/exit_status.hpp"
 #include "apps/interrupt.hpp"
 #include "apps/parameter_options.hpp"
+#include "apps/progress_bar.hpp"
+#include "attractor/base/error.hpp"
+#include "attractor/base/threads.hpp"
+#include "attractor/experiment/run_directory.hpp"
 #include "attractor/experiment/select_experiment.hpp"
+#include "attractor/experiment/select_result.hpp"
 
 namespace attractor::apps {
 namespace {
@@ -18,70 +25,174 @@ using namespace attractor::experiment;
 
 struct Options {
   SelectParameters parameters;
-  bool json = false;
+  bool given = false;  // any parameter
+  std::optional<std::string> out, resume;
+  RunOptions run;
 };
 
-void print_text(const SelectRecord& r) {
-  const auto row = [](std::string_view name, const std::string& value) {
-    fmt::print("  {:<24} {}\n", name, value);
-  };
+void row(std::string_view name, const std::string& value) {
+  fmt::print("  {:<26} {}\n", name, value);
+}
+
+std::string yes(bool value) { return value ? "yes" : "no"; }
+
+void print_training(const SelectRecord& r) {
   row("status", std::string(flow::name(r.status)));
   row("steps", fmt::format("{}{}", r.steps,
                            r.saturated ? ", then the gradient is zero in double precision" : ""));
+  if (r.at_minimum)
+    row("", "at a minimum of finite norm: attention mixes tokens, none is selected");
   row("loss", fmt::format("{:.10g}", r.loss));
-  row("|p|", fmt::format("{:.10g}", norm(r.p)));
-  row("selected tokens", fmt::format("{}", fmt::join(r.best.chosen, " ")));
+  if (!r.attention.empty())
+    row(fmt::format("|{}|", r.parameters.train == "p" || r.parameters.train == "v,p" ? "p" : "W"),
+        fmt::format("{:.10g}", norm(r.attention)));
   row("smallest selected weight", fmt::format("{:.6g}", r.softmax_min));
-  row("locally optimal", r.best.locally_optimal ? "yes" : "no");
-  row("globally optimal", r.best.globally_optimal ? "yes" : "no");
-  if (!r.best.feasible()) {
-    row("Att-SVM",
-        fmt::format("infeasible, certificate residual {:.2g}", r.best.svm.farkas_residual));
+}
+
+void print_margin(const SelectRecord& r) {
+  const training::MaxMargin& svm = *r.svm;
+  row("locally optimal", yes(svm.locally_optimal));
+  row("globally optimal", yes(svm.globally_optimal));
+  if (!svm.feasible()) {
+    row("Att-SVM", fmt::format("infeasible, certificate residual {:.2g}", svm.farkas_residual));
     return;
   }
-  row("Att-SVM margin", fmt::format("{:.12g}  (relative duality gap {:.1g})", r.best.margin(),
-                                    r.best.svm.relative_gap));
-  row("cosine of p to it", fmt::format("{:.12g}", r.cosine_to_svm));
-  row("cosine of -grad to it", fmt::format("{:.12g}", r.velocity_cosine));
-  for (const training::TokenMargin& t : r.best.rivals)
+  row("Att-SVM margin",
+      fmt::format("{:.12g}  (relative duality gap {:.1g}{})", svm.margin(), svm.relative_gap,
+                  svm.rank > 0 ? fmt::format(", rank {}", svm.rank) : ""));
+  if (r.trained) {
+    row("cosine of weights to it", fmt::format("{:.12g}", r.cosine));
+    row("cosine of -grad to it", fmt::format("{:.12g}", r.velocity_cosine));
+  }
+  for (const training::TokenMargin& t : svm.rivals)
     row("may take over later",
         fmt::format("input {}, token {}: better score, margin {:.6g}", t.input, t.token, t.margin));
+  if (r.relaxed && r.relaxed->feasible())
+    row("relaxed Att-SVM",
+        fmt::format("margin {:.12g}, cosine {:.12g}", r.relaxed->margin(), r.relaxed_cosine));
+}
+
+void print_text(const SelectRecord& r) {
+  fmt::print("{}\n\n", command(r.parameters));
+  if (r.trained) print_training(r);
+  row("selected tokens", fmt::format("{}", fmt::join(r.selected, " ")));
+  if (r.svm) print_margin(r);
+  if (r.label && r.label->svm.status != solve::MarginStatus::infeasible)
+    row("label margin",
+        fmt::format("{:.12g}, cosine of v {:.12g}", r.label->margin(), r.head_cosine));
+  if (r.exact)
+    row("exact check",
+        r.exact->proved
+            ? (r.exact->infeasible ? "infeasible, proved"
+                                   : "|p|^2 = " + r.exact->squared_norm.exact + ", proved")
+            : "not proved: " + r.exact->why_not);
+  if (r.local) {
+    row("locally optimal choices",
+        fmt::format("{}{}", r.local->found.size(),
+                    r.local->complete ? "" : " found, maybe more exist"));
+    for (const training::MaxMargin& svm : r.local->found)
+      row("", fmt::format("{}  margin {:.6g}{}", fmt::join(svm.chosen, " "), svm.margin(),
+                          svm.globally_optimal ? ", globally optimal" : ""));
+  }
+}
+
+int complain(const std::string& text) {
+  fmt::print(stderr, "attractor: {}\n", text);
+  return kNotDelivered;
+}
+
+// The numerics could not deliver: why, and what to do.
+int verdict(const SelectRecord& r) {
+  if (r.trained && !flow::delivered(r.status))
+    return complain(
+        fmt::format("{} after {} steps: lower --step or --steps, or use --optimizer flow",
+                    flow::name(r.status), r.steps));
+  if (!r.svm) return kOk;
+  if (!r.svm->feasible())
+    return complain(
+        r.trained ? "no weights separate the tokens that lead now; attention has not settled: "
+                    "train longer (--steps, --log10-time) or start elsewhere (p0)"
+                  : "no weights make this choice; the Farkas certificate proves it");
+  if (r.svm->status != solve::MarginStatus::optimal)
+    return complain(
+        fmt::format("the max-margin solution is certified only to a relative gap of {:.1g}; tokens "
+                    "are nearly inseparable or scaled very differently",
+                    r.svm->relative_gap));
+  if (r.exact && !r.exact->proved)
+    return complain("the exact check proved nothing: " + r.exact->why_not);
+  return kOk;
+}
+
+// A run before it starts: its parameters, where its files are meant from, and its directory if any.
+struct Prepared {
+  SelectParameters parameters;
+  std::string files_from;
+  std::optional<RunDirectory> directory;
+};
+
+Prepared prepare(const Options& options) {
+  Prepared run{.parameters = options.parameters};
+  if (options.resume) {
+    if (options.given || options.out)
+      throw Error(
+          fmt::format("--resume takes the parameters from {}; give no others", *options.resume));
+    run.directory.emplace(
+        RunDirectory::resume(*options.resume, stored_list(run.parameters), run.files_from));
+    return run;
+  }
+  if (run.parameters.data.empty())
+    throw Error("a problem file is missing; see attractor select --help and attractor problem");
+  if (!options.out) return run;
+  validate(run.parameters);
+  run.files_from = std::filesystem::current_path().string();
+  run.directory.emplace(RunDirectory::create(*options.out, stored_list(run.parameters),
+                                             command(run.parameters), run.files_from));
+  return run;
+}
+
+int interrupted_at(const SelectRecord& record, const std::optional<RunDirectory>& directory) {
+  fmt::print(stderr, "attractor: interrupted after {} steps; {}\n", record.steps,
+             directory ? "continue with: attractor select --resume " + directory->path().string()
+                       : "nothing was kept (no --out)");
+  return kInterrupted;
+}
+
+void keep(const SelectRecord& record, double seconds, RunDirectory& directory) {
+  try {
+    write_select_result(record, seconds, directory.path());
+  } catch (const Error& error) {
+    throw Error(fmt::format("{}; when there is room again: attractor select --resume {}",
+                            error.what(), directory.path().string()));
+  }
+  directory.close();
 }
 
 int run(const Options& options) {
+  set_threads(options.run.threads);
   catch_interrupts();
   const auto begin = std::chrono::steady_clock::now();
-  const SelectRecord record = run_select(options.parameters, interrupted);
+  Prepared prepared = prepare(options);
+  ProgressBar bar(!options.run.quiet);
+  const SelectRecord record = run_select(
+      prepared.parameters,
+      {.directory = prepared.directory ? prepared.directory->path() : std::filesystem::path{},
+       .files_from = prepared.files_from,
+       .checkpoint_seconds = options.run.checkpoint_seconds,
+       .stop = interrupted,
+       .report = [&](double done, const std::string& note) {
+         if (bar.due()) bar.show(done, note);
+       }});
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (record.status == flow::Status::interrupted) {
-    fmt::print(stderr, "attractor: interrupted after {} steps; nothing was kept\n", record.steps);
-    return kInterrupted;
-  }
-  if (options.json)
+  if (record.status == flow::Status::interrupted) return interrupted_at(record, prepared.directory);
+  if (prepared.directory) keep(record, seconds, *prepared.directory);
+  if (options.run.json)
     fmt::print("{}\n", summary(record, seconds).dump(2));
   else
     print_text(record);
-  if (!flow::delivered(record.status)) {
-    fmt::print(stderr,
-               "attractor: {} after {} steps: lower --step or --steps, or use --optimizer flow\n",
-               flow::name(record.status), record.steps);
-    return kNotDelivered;
-  }
-  if (!record.best.feasible()) {
-    fmt::print(stderr,
-               "attractor: no p separates the tokens that have most weight now; attention has not "
-               "settled: train longer (--steps, --log10-time) or start elsewhere (p0)\n");
-    return kNotDelivered;
-  }
-  if (record.best.svm.status != solve::HardMarginStatus::optimal) {
-    fmt::print(stderr,
-               "attractor: the max-margin solution is certified only to a relative gap of {:.1g}; "
-               "tokens are nearly inseparable or scaled very differently\n",
-               record.best.svm.relative_gap);
-    return kNotDelivered;
-  }
-  return kOk;
+  if (prepared.directory && !options.run.json)
+    fmt::print("\nPage: {}\n", (prepared.directory->path() / "index.html").string());
+  return verdict(record);
 }
 
 }  // namespace
@@ -89,21 +200,27 @@ int run(const Options& options) {
 std::function<int()> add_select_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* select = app.add_subcommand(
-      "select", "Train a prompt: which tokens does it select, with which max-margin certificate");
+      "select", "Train attention: which tokens does it select, with which max-margin certificate");
   select
-      ->add_option(
-          "data", options->parameters.data,
-          "problem: {\"X\": [n][T][d], \"Y\": [n], \"v\": [d], \"W\": [d][d], \"p0\": [d]}")
-      ->type_name("FILE.json")
-      ->required();
+      ->add_option("data", options->parameters.data,
+                   "problem: JSON {\"X\": [n][T][d], \"Y\": [n], \"v\": [d], \"W\": [d][d], \"z\": "
+                   "[n][d], \"p0\": [d], ...}, HDF5, or a directory of .npy files")
+      ->type_name("FILE");
   for (const Parameter& parameter : list(options->parameters))
-    add_parameter(*select, parameter,
-                  [parameter](const std::string& text) { parameter.set(text); });
-  select->add_flag("--json", options->json, "print one JSON object, nothing else")->group("Run");
+    add_parameter(*select, parameter, [options, parameter](const std::string& text) {
+      options->given = true;
+      parameter.set(text);
+    });
+  add_path(*select, "out", options->out, "DIR",
+           "directory for result.h5, summary.json, figures and page");
+  add_path(*select, "resume", options->resume, "DIR", "continue an interrupted run");
+  add_run_options(*select, options->run);
   select->footer(
       "Examples:\n"
+      "  attractor problem single-local --out data.json\n"
       "  attractor select data.json --optimizer ngd --step 0.1 --steps 1000 --json\n"
-      "  attractor select data.json --optimizer flow --log10-time 100\n"
+      "  attractor select data.json --optimizer flow --log10-time 100 --local\n"
+      "  attractor select data.json --choice 1 --exact\n"
       "Theory: docs/theory/selection.md.");
   return [options] { return run(*options); };
 }

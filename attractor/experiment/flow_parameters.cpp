@@ -304,24 +304,7 @@ std::size_t snapshot_count(const FlowParameters& p, std::size_t numbers) {
 
 std::string command(const FlowParameters& p) {
   FlowParameters mine = p, defaults;
-  const ParameterList now = list(mine), usual = list(defaults);
-  std::string text = "attractor flow";
-  for (std::size_t k = 0; k < now.size(); ++k) {
-    const std::string value = now[k].text();
-    if (value == usual[k].text()) continue;
-    const bool plain =
-        value.find_first_not_of(
-            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,+-_/:") ==
-        std::string::npos;
-    std::string quoted = value;
-    if (!plain) {
-      for (std::size_t at = 0; (at = quoted.find('\'', at)) != std::string::npos; at += 4)
-        quoted.replace(at, 1, "'\\''");
-      quoted = "'" + quoted + "'";
-    }
-    text += fmt::format(" --{} {}", now[k].name, quoted);
-  }
-  return text;
+  return command_line("attractor flow", list(mine), list(defaults));
 }
 
 }  // namespace attractor::experiment

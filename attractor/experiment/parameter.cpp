@@ -41,6 +41,8 @@ void set_from_node(const Parameter& parameter, const toml::node& node) {
     parameter.set(fmt::format("{}", *whole));
   else if (const auto real = node.value_exact<double>())
     parameter.set(number(*real));
+  else if (const auto flag = node.value_exact<bool>(); flag && parameter.is_flag())
+    parameter.set(*flag ? "true" : "false");
   else
     throw Error(fmt::format("{} must be a number or a text; tables and lists are not used here",
                             parameter.name));
@@ -67,6 +69,7 @@ bool parse_real(std::string_view text, double& value) { return parse(text, value
 std::string Parameter::allowed() const {
   if (!choices.empty()) return fmt::format("{}", fmt::join(choices, ", "));
   if (!words.empty()) return words;
+  if (is_flag()) return "true, false";
   if (std::holds_alternative<std::string*>(target)) return "text";
   const std::string kind = std::holds_alternative<std::uint64_t*>(target) ? "whole number, " : "";
   const double low = std::holds_alternative<std::uint64_t*>(target) ? std::max(0.0, least) : least;
@@ -94,6 +97,9 @@ void Parameter::set(std::string_view text) const {
     std::uint64_t x = 0;
     if (!parse_whole(text, x) || !in_range(static_cast<double>(x))) refuse();
     **whole = x;
+  } else if (auto* const* flag = std::get_if<bool*>(&target)) {
+    if (text != "true" && text != "false") refuse();
+    **flag = text == "true";
   } else {
     if (!is_one_line(text))
       throw Error(fmt::format("{} holds a control character or is not UTF-8; allowed: {}", name,
@@ -107,6 +113,7 @@ void Parameter::set(std::string_view text) const {
 std::string Parameter::text() const {
   if (auto* const* real = std::get_if<double*>(&target)) return number(**real);
   if (auto* const* whole = std::get_if<std::uint64_t*>(&target)) return fmt::format("{}", **whole);
+  if (is_flag()) return *std::get<bool*>(target) ? "true" : "false";
   return *std::get<std::string*>(target);
 }
 
@@ -115,6 +122,7 @@ nlohmann::ordered_json Parameter::json() const {
     return std::isfinite(**real) ? nlohmann::ordered_json(**real)
                                  : nlohmann::ordered_json(number(**real));
   if (auto* const* whole = std::get_if<std::uint64_t*>(&target)) return **whole;
+  if (is_flag()) return *std::get<bool*>(target);
   return *std::get<std::string*>(target);
 }
 
@@ -127,6 +135,29 @@ const Parameter& find(const ParameterList& list, std::string_view name) {
   throw Error(
       fmt::format("'{}' is no parameter (run options such as out are flags only); allowed: {}",
                   name, fmt::join(names, ", ")));
+}
+
+std::string shell_word(const std::string& text) {
+  const bool plain = text.find_first_not_of(
+                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,+-_/:") ==
+                     std::string::npos;
+  if (plain) return text;
+  std::string quoted = text;
+  for (std::size_t at = 0; (at = quoted.find('\'', at)) != std::string::npos; at += 4)
+    quoted.replace(at, 1, "'\\''");
+  return "'" + quoted + "'";
+}
+
+std::string command_line(const std::string& program, const ParameterList& now,
+                         const ParameterList& usual) {
+  std::string text = program;
+  for (std::size_t k = 0; k < now.size(); ++k) {
+    const std::string value = now[k].text();
+    if (value == usual[k].text()) continue;
+    text += now[k].is_flag() ? fmt::format(" --{}", now[k].name)
+                             : fmt::format(" --{} {}", now[k].name, shell_word(value));
+  }
+  return text;
 }
 
 std::string set_from_toml(const ParameterList& list, const std::string& file) {

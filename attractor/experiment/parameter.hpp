@@ -15,7 +15,7 @@
 namespace attractor::experiment {
 
 struct Parameter {
-  using Target = std::variant<double*, std::uint64_t*, std::string*>;
+  using Target = std::variant<double*, std::uint64_t*, std::string*, bool*>;
 
   std::string name;   // as on the command line, without dashes
   std::string group;  // heading in --help
@@ -27,6 +27,7 @@ struct Parameter {
   std::vector<std::string> choices;  // texts only
   std::string words;                 // extra words a text parameter takes, for the help
 
+  bool is_flag() const { return std::holds_alternative<bool*>(target); }
   /// Range or choices in words, for help and messages.
   std::string allowed() const;
   /// Parses and checks; throws Error naming the parameter, the value and what is allowed.
@@ -40,6 +41,12 @@ struct Parameter {
 bool parse_real(std::string_view text, double& value);
 
 using ParameterList = std::vector<Parameter>;
+
+/// The command line that sets what differs between `now` and `usual` (the same list, elsewhere).
+std::string command_line(const std::string& program, const ParameterList& now,
+                         const ParameterList& usual);
+/// Text as one word of a shell.
+std::string shell_word(const std::string& text);
 
 const Parameter& find(const ParameterList& list, std::string_view name);
 

@@ -16,10 +16,10 @@ namespace attractor::experiment {
 namespace fs = std::filesystem;
 namespace {
 
-std::string toml(const FlowParameters& parameters, const std::string& started_in) {
-  FlowParameters copy = parameters;
-  std::string text = "# " + command(parameters) + "\n";
-  for (const Parameter& p : list(copy)) {
+std::string toml(const ParameterList& parameters, const std::string& command,
+                 const std::string& started_in) {
+  std::string text = "# " + command + "\n";
+  for (const Parameter& p : parameters) {
     const nlohmann::ordered_json value = p.json();
     // JSON's texts and numbers are TOML's, but for infinity (no quotes) and beyond 2^63 (quotes).
     const bool wide = value.is_number_unsigned() && value.get<std::uint64_t>() >> 63 != 0;
@@ -54,8 +54,8 @@ RunDirectory::~RunDirectory() {
   if (lock_ >= 0) ::close(lock_);
 }
 
-RunDirectory RunDirectory::create(const fs::path& path, const FlowParameters& parameters,
-                                  const std::string& started_in) {
+RunDirectory RunDirectory::create(const fs::path& path, const ParameterList& parameters,
+                                  const std::string& command, const std::string& started_in) {
   if (fs::exists(path) && !fs::is_directory(path))
     throw Error(
         fmt::format("{} exists and is not a directory; choose another --out", path.string()));
@@ -70,18 +70,18 @@ RunDirectory RunDirectory::create(const fs::path& path, const FlowParameters& pa
                     path.string(), path.string()));
   if (!counts_as_empty(path))
     throw Error(fmt::format("{} exists and is not empty; choose another --out", path.string()));
-  write_file(path / "run.toml", toml(parameters, started_in));
+  write_file(path / "run.toml", toml(parameters, command, started_in));
   return directory;
 }
 
-RunDirectory RunDirectory::resume(const fs::path& path, FlowParameters& parameters,
+RunDirectory RunDirectory::resume(const fs::path& path, const ParameterList& parameters,
                                   std::string& started_in) {
   if (!fs::exists(path / "run.toml"))
     throw Error(fmt::format("{} holds no run to resume", path.string()));
   RunDirectory directory(path);
   if (fs::exists(path / "summary.json"))
     throw Error(fmt::format("{} holds a finished run; there is nothing to resume", path.string()));
-  started_in = set_from_toml(list(parameters), (path / "run.toml").string());
+  started_in = set_from_toml(parameters, (path / "run.toml").string());
   return directory;
 }
 

@@ -4,8 +4,9 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
-#include "attractor/experiment/flow_parameters.hpp"
+#include "attractor/experiment/parameter.hpp"
 
 namespace attractor::experiment {
 
@@ -13,11 +14,11 @@ class RunDirectory {
  public:
   /// A new run: the directory must not exist or be empty. Throws Error otherwise, saying whose it
   /// is.
-  static RunDirectory create(const std::filesystem::path& path, const FlowParameters& parameters,
-                             const std::string& started_in);
+  static RunDirectory create(const std::filesystem::path& path, const ParameterList& parameters,
+                             const std::string& command, const std::string& started_in);
   /// An interrupted run: reads its parameters and where it was started. Throws Error if there is
   /// none or it has ended.
-  static RunDirectory resume(const std::filesystem::path& path, FlowParameters& parameters,
+  static RunDirectory resume(const std::filesystem::path& path, const ParameterList& parameters,
                              std::string& started_in);
 
   RunDirectory(RunDirectory&& other) noexcept;

@@ -3,193 +3,504 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <set>
 
-#include "attractor/base/version.hpp"
+#include "attractor/base/error.hpp"
+#include "attractor/base/file.hpp"
+#include "attractor/base/random.hpp"
+#include "attractor/experiment/checkpoint_file.hpp"
+#include "attractor/training/problem_file.hpp"
 
 namespace attractor::experiment {
 namespace {
 
-using Json = nlohmann::ordered_json;
-using training::Descent;
+using training::AttentionPart;
+using training::Block;
+using training::Evaluation;
+using training::Objective;
+using training::Problem;
 
-Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr std::size_t kRecorded = 20'000'000;  // numbers of a trajectory kept at most
 
 double cosine(std::span<const double> a, std::span<const double> b) {
   const double lengths = norm(a) * norm(b);
-  return lengths > 0 ? dot(a, b) / lengths : std::numeric_limits<double>::quiet_NaN();
+  return lengths > 0 && a.size() == b.size() ? dot(a, b) / lengths : kNone;
 }
 
-Descent descent_of(const SelectParameters& p) {
-  if (p.optimizer == "ngd") return Descent::normalised;
-  if (p.optimizer == "published") return Descent::published;
-  return Descent::gradient;
+// K and Q of a problem that gives none: independent normals.
+void draw_factors(Problem& problem, const SelectParameters& p) {
+  if (problem.rank() > 0) return;
+  const std::size_t rank = p.rank > 0 ? p.rank : problem.dim;
+  const Stream stream(p.seed, "start of K and Q");
+  problem.key_factor.resize(problem.dim * rank);
+  problem.query_factor.resize(problem.dim * rank);
+  stream.normals(0, problem.key_factor);
+  stream.normals(1, problem.query_factor);
+  for (double& x : problem.key_factor) x *= p.init_scale;
+  for (double& x : problem.query_factor) x *= p.init_scale;
 }
 
-// Gradient descent is explicit Euler; the flow is integrated in time up to 10^log10_time.
-flow::Status train(const SelectParameters& p, const training::Prompt& prompt,
-                   flow::Progress& progress, const std::function<bool()>& stop) {
-  training::PromptFlow flow(prompt, descent_of(p), p.epsilon);
-  flow::Hooks hooks;
-  hooks.stop = stop;
-  if (p.optimizer == "flow")
-    return flow::run(
-        flow, flow::dormand_prince(),
-        {.end = flow::Time(1, p.log10_time * std::numbers::ln10), .tolerance = p.tolerance},
-        progress, hooks);
-  const double end = p.step * static_cast<double>(p.steps);
-  return flow::run(flow, flow::euler(),
-                   {.end = flow::Time(end), .step = p.step, .max_steps = p.steps + 1}, progress,
-                   hooks);
+Problem prepare(const SelectParameters& p, const std::string& files_from) {
+  Problem problem = training::read_problem(
+      files_from.empty() ? p.data : (std::filesystem::path(files_from) / p.data).string());
+  const AttentionPart part = training::trained_named(p.train).attention;
+  if (part == AttentionPart::factors) draw_factors(problem, p);
+  const bool has_keys = part == AttentionPart::prompt && !problem.weights.empty();
+  const std::vector<double> keys = has_keys ? training::keys(problem) : std::vector<double>{};
+  if (part != AttentionPart::none)
+    training::require_distinct_keys(problem, has_keys ? std::span<const double>(keys) : problem.x);
+  return problem;
 }
 
-double smallest_selected_weight(const training::Prompt& prompt, std::span<const double> p,
-                                const std::vector<std::size_t>& chosen) {
-  const std::vector<double> weights = prompt.attention(p);
-  double smallest = 1;
-  for (std::size_t i = 0; i < chosen.size(); ++i)
-    smallest = std::min(smallest, weights[i * prompt.tokens() + chosen[i]]);
-  return smallest;
-}
-
-Json tokens_json(const std::vector<training::TokenMargin>& tokens) {
-  Json list = Json::array();
-  for (const training::TokenMargin& t : tokens)
-    list.push_back({{"input", t.input}, {"token", t.token}, {"margin", t.margin}});
-  return list;
-}
-
-std::string_view name(solve::HardMarginStatus status) {
-  switch (status) {
-    case solve::HardMarginStatus::optimal:
-      return "optimal";
-    case solve::HardMarginStatus::infeasible:
-      return "infeasible";
-    case solve::HardMarginStatus::precision_limit:
-      return "precision_limit";
-    case solve::HardMarginStatus::iteration_limit:
-      return "iteration_limit";
+// Evenly in log time; steps are whole.
+std::vector<flow::Time> output_times(const SelectParameters& p, std::size_t count) {
+  std::vector<flow::Time> times{flow::Time(0)};
+  if (p.optimizer == "flow") {
+    const double from = std::min(-2.0, p.log10_time - 2);
+    for (std::size_t k = 0; k + 1 < count; ++k)
+      times.emplace_back(1, (from + (p.log10_time - from) * static_cast<double>(k + 1) /
+                                        static_cast<double>(count - 1)) *
+                                std::numbers::ln10);
+    return times;
   }
-  return "unknown";
+  std::set<std::uint64_t> steps{p.steps};
+  for (std::size_t k = 0; k + 1 < count; ++k)
+    steps.insert(static_cast<std::uint64_t>(std::llround(std::pow(
+        static_cast<double>(p.steps), static_cast<double>(k) / static_cast<double>(count - 1)))));
+  for (std::uint64_t step : steps) times.emplace_back(p.step * static_cast<double>(step));
+  return times;
+}
+
+// When did each input take the token it has now?
+struct LockIn {
+  std::vector<std::uint64_t> chosen;
+  std::vector<flow::Time> since;
+
+  void see(const std::vector<std::size_t>& now, const flow::Time& time) {
+    chosen.resize(now.size(), UINT64_MAX);
+    since.resize(now.size());
+    for (std::size_t i = 0; i < now.size(); ++i)
+      if (now[i] != chosen[i]) chosen[i] = now[i], since[i] = time;
+  }
+};
+
+struct Moment {
+  flow::Time time;
+  std::vector<double> weights;
+};
+
+flow::Plan plan_of(const SelectParameters& p, std::size_t dim) {
+  const std::size_t count = std::clamp<std::size_t>(kRecorded / dim, 2, p.outputs);
+  flow::Plan plan{.outputs = output_times(p, count), .tolerance = p.tolerance, .step = p.step};
+  if (p.optimizer == "flow") {
+    plan.end = flow::Time(1, p.log10_time * std::numbers::ln10);
+  } else {
+    plan.end = flow::Time(p.step * static_cast<double>(p.steps));
+    plan.max_steps = p.steps + 1;
+  }
+  return plan;
+}
+
+// Training: gradient descent is explicit Euler; the flow is integrated up to 10^log10_time.
+class Training {
+ public:
+  Training(const SelectParameters& p, const Objective& objective, const SelectContext& context)
+      : p_(p),
+        context_(context),
+        command_(command(p)),
+        adaptive_(p.optimizer == "flow"),
+        plan_(plan_of(p, objective.dim())),
+        flow_(objective, descent_options(p)) {
+    progress_.state = flow_.state(objective.start());
+    load();
+  }
+
+  void run() {
+    flow::Hooks hooks;
+    hooks.stop = context_.stop;
+    hooks.output = [&](const flow::Time& time, std::span<const double> state) {
+      moments_.push_back({time, flow_.weights(state)});
+    };
+    hooks.step = [&](const flow::Step& step) {  // Euler looked at the state before, the flow after
+      lock_in_.see(flow_.latest().chosen, adaptive_ ? step.at(1) : step.start);
+    };
+    hooks.safe_point = [&](const flow::Progress&) { pause(); };
+    status_ = flow::run(flow_, adaptive_ ? flow::dormand_prince() : flow::euler(), plan_, progress_,
+                        hooks);
+    if (status_ == flow::Status::interrupted && !context_.directory.empty()) save();
+  }
+
+  flow::Status status() const { return status_; }
+  const flow::Progress& progress() const { return progress_; }
+  std::vector<double> weights() const { return flow_.weights(progress_.state); }
+  const std::vector<Moment>& moments() const { return moments_; }
+  const std::vector<flow::Time>& lock_in() const { return lock_in_.since; }
+  bool rested() const { return flow_.at_rest(progress_.state); }
+
+ private:
+  static constexpr std::string_view kMagic = "ATTRACTOR-SELECT-CHECKPOINT-1\n";
+  using Clock = std::chrono::steady_clock;
+
+  std::filesystem::path file() const { return context_.directory / "checkpoint.bin"; }
+
+  void pause() {
+    if (++pauses_ % 64 != 0 && pauses_ > 64) return;  // a step may take less than a microsecond
+    if (context_.report)
+      context_.report(adaptive_
+                          ? std::max(0.0, progress_.time.log() / plan_.end.log())
+                          : static_cast<double>(progress_.steps) / static_cast<double>(p_.steps),
+                      fmt::format("{} steps", progress_.steps));
+    if (context_.directory.empty()) return;
+    const Clock::time_point now = Clock::now();
+    if (now < next_save_) return;
+    if (progress_.steps > 0) save();
+    next_save_ =
+        Clock::now() + std::max(std::chrono::duration_cast<Clock::duration>(
+                                    std::chrono::duration<double>(context_.checkpoint_seconds)),
+                                20 * (Clock::now() - now));
+  }
+
+  void save() const {
+    CheckpointWriter out(file(), kMagic);
+    out.put(command_);
+    out.put(progress_);
+    out.put_all(std::span<const double>(flow_.rest().seen));
+    out.put(flow_.rest().steps_since);
+    out.put_all(std::span<const std::uint64_t>(lock_in_.chosen));
+    for (const flow::Time& time : lock_in_.since) out.put(time);
+    out.put(static_cast<std::uint64_t>(moments_.size()));
+    for (const Moment& moment : moments_) {
+      out.put(moment.time);
+      out.put_all(std::span<const double>(moment.weights));
+    }
+    out.commit();
+  }
+
+  void load() {
+    if (context_.directory.empty() || !std::filesystem::exists(file())) return;
+    const std::string bytes = read_file(file(), std::size_t{1} << 40);
+    CheckpointReader in(bytes, file().string(), kMagic);
+    if (const std::string of = in.get_text(); of != command_)
+      throw Error(fmt::format("{} belongs to another run: {}", file().string(), of));
+    const std::size_t dim = progress_.state.size();
+    progress_ = in.get_progress();
+    training::DescentFlow::Rest rest{in.get_all<double>(), in.get<std::uint64_t>()};
+    flow_.set_rest(std::move(rest));
+    lock_in_.chosen = in.get_all<std::uint64_t>();
+    for (std::size_t i = 0; i < lock_in_.chosen.size(); ++i)
+      lock_in_.since.push_back(in.get_time());
+    for (std::uint64_t k = in.get_count(24); k-- > 0;) {
+      const flow::Time time = in.get_time();
+      moments_.push_back({time, in.get_all<double>()});
+    }
+    in.finish();
+    if (progress_.state.size() != dim)
+      throw Error(fmt::format("{} belongs to other data", file().string()));
+  }
+
+  const SelectParameters& p_;
+  const SelectContext& context_;
+  std::string command_;
+  bool adaptive_;
+  flow::Plan plan_;
+  training::DescentFlow flow_;
+  flow::Progress progress_;
+  LockIn lock_in_;
+  std::vector<Moment> moments_;
+  flow::Status status_ = flow::Status::complete;
+  std::uint64_t pauses_ = 0;
+  Clock::time_point next_save_{};
+};
+
+// The lead of the selected tokens per unit length of the weights.
+double least_lead(const Objective& objective, const Evaluation& e, double length) {
+  const Problem& p = objective.problem();
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < p.inputs; ++i) {
+    const auto u = std::span(e.query).subspan(p.queries.empty() ? 0 : i * p.dim, p.dim);
+    const double top = dot(p.token(i, e.chosen[i]), u);
+    for (std::size_t t = 0; t < p.tokens; ++t)
+      if (t != e.chosen[i]) least = std::min(least, top - dot(p.token(i, t), u));
+  }
+  return least / length;
+}
+
+void observe_attention(const Evaluation& e, std::size_t tokens,
+                       std::span<const std::size_t> selected, SelectMoment& m) {
+  const auto inputs = static_cast<double>(selected.size());
+  m.softmax_min = 1;
+  for (std::size_t i = 0; i < selected.size(); ++i) {
+    const auto s = std::span(e.weight).subspan(i * tokens, tokens);
+    double squares = 0;
+    for (double weight : s) {
+      squares += weight * weight;
+      if (weight > 0) m.entropy -= weight * std::log(weight) / inputs;
+    }
+    m.effective_tokens += 1 / squares / inputs;
+    m.softmax_min = std::min(m.softmax_min, s[selected[i]]);
+    m.softmax_mean += s[selected[i]] / inputs;
+  }
+}
+
+double log10_excess(const Objective& objective, const Evaluation& e) {
+  const bool known = !objective.trained().head && training::is_margin_loss(objective.loss());
+  return known ? objective.log_excess(e, objective.best()) / std::numbers::ln10 : kNone;
+}
+
+SelectMoment observe(const SelectRecord& r, const Objective& objective, const Moment& at,
+                     Evaluation& e) {
+  objective.evaluate(at.weights, e);
+  const std::vector<double> attention = objective.attention_weights(at.weights);
+  const std::span<const double> head = objective.head_weights(at.weights);
+  SelectMoment m;
+  m.log10_time = at.time.log() / std::numbers::ln10;
+  m.steps =
+      r.parameters.optimizer == "flow" ? kNone : std::round(at.time.value() / r.parameters.step);
+  m.loss = objective.loss(e);
+  m.log10_excess = log10_excess(objective, e);
+  m.attention_norm = norm(attention);
+  m.head_norm = norm(head);
+  m.cosine = r.svm ? cosine(attention, r.svm->solution) : kNone;
+  m.relaxed_cosine = r.relaxed ? cosine(attention, r.relaxed->solution) : kNone;
+  m.head_cosine = r.label ? cosine(head, r.label->svm.p) : kNone;
+  m.margin = attention.empty() ? kNone : least_lead(objective, e, m.attention_norm);
+  observe_attention(e, objective.problem().tokens, r.selected, m);
+  return m;
+}
+
+// Are the scores of the paper's global theorem: one best token an input, all others equal?
+void describe_scores(const Objective& objective, SelectRecord& r) {
+  const Problem& p = objective.problem();
+  const std::vector<double> scores = training::scores(p);
+  for (std::size_t i = 0; i < p.inputs; ++i) {
+    const auto own = std::span(scores).subspan(i * p.tokens, p.tokens);
+    const double best = *std::max_element(own.begin(), own.end());
+    std::set<double> others;
+    std::size_t ties = 0;
+    for (double score : own)
+      if (score == best)
+        ++ties;
+      else
+        others.insert(score);
+    if (ties > 1) r.unique_best = false;
+    if (others.size() > 1 || ties > 1) r.equal_others = false;
+  }
+}
+
+// The label margin of v: of the selected tokens, or of the fixed mixtures if attention is frozen.
+void solve_label_margin(const Objective& objective, const Evaluation& e, SelectRecord& r) {
+  const Problem& p = objective.problem();
+  const bool signs =
+      std::all_of(p.labels.begin(), p.labels.end(), [](double y) { return std::abs(y) == 1; });
+  if (!objective.trained().head || !signs) return;
+  const bool frozen = objective.trained().attention == AttentionPart::none;
+  r.label = training::label_margin(p, frozen ? e.feature : training::token_features(p, r.selected));
+  if (r.label->svm.status == solve::MarginStatus::infeasible)
+    r.head_cosine = kNone;
+  else
+    r.head_cosine = cosine(r.head, r.label->svm.p);
+}
+
+void solve_relaxed(const training::AttSvm& svm, SelectRecord& r) {
+  if (!r.label || r.label->svm.status == solve::MarginStatus::infeasible) return;
+  std::vector<bool> relaxed = r.label->support;
+  relaxed.flip();
+  if (std::find(relaxed.begin(), relaxed.end(), true) == relaxed.end()) return;
+  r.relaxed = svm.solve(r.selected, r.head, relaxed);
+  r.relaxed_cosine = r.relaxed->feasible() ? cosine(r.attention, r.relaxed->solution) : kNone;
+}
+
+// -grad L with respect to p or W, as a direction; for K and Q, how W = K Q^T moves.
+std::vector<double> velocity(const Objective& objective, const SelectRecord& r,
+                             const Evaluation& e) {
+  const Block& first = objective.blocks()[0];
+  const auto d = first.of(e.descent);
+  if (objective.trained().attention != AttentionPart::factors) {
+    std::vector<double> move(d.begin(), d.end());
+    const double q = r.parameters.mirror;
+    if (q != 2)  // theta moves by d, w = theta^{1/(q-1)} by |w|^{2-q} d
+      for (std::size_t k = 0; k < move.size(); ++k)
+        move[k] *= std::pow(std::abs(r.attention[k]) / norm(r.attention), 2 - q);
+    return move;
+  }
+  std::vector<double> ahead = r.weights;
+  const double scale = norm(std::span(e.descent).first(first.size * 2));
+  if (scale == 0) return {};
+  const double step = 1e-6 * norm(std::span(r.weights).first(first.size * 2)) / scale;
+  for (std::size_t k = 0; k < first.size * 2; ++k) ahead[k] += step * e.descent[k];
+  std::vector<double> move = objective.attention_weights(ahead);
+  for (std::size_t k = 0; k < move.size(); ++k) move[k] -= r.attention[k];
+  return move;
+}
+
+void check_exactly(SelectRecord& r, const std::vector<bool>& relaxed) {
+  solve::HardMargin answer{.status = r.svm->status, .p = r.svm->solution};
+  (r.svm->feasible() ? answer.support : answer.farkas) = r.svm->support;
+  const std::vector<double> keys = training::keys(r.problem);
+  r.exact = solve::exact_margin(keys, r.problem.tokens, r.problem.dim,
+                                {.chosen = r.selected, .relaxed = relaxed}, answer);
+}
+
+// The path, from the directions theory knows, and its distance to where it should end.
+void follow_path(const Objective& objective, const training::AttSvm& svm,
+                 const SelectContext& context, SelectRecord& r) {
+  const SelectParameters& p = r.parameters;
+  const bool local = p.path_cone > 0;
+  r.path_svm = svm.solve(local ? r.selected : training::best_tokens(objective, r.head), r.head);
+  training::PathOptions options{.radii = radius_list(p.path),
+                                .head_ratio = p.path_ratio,
+                                .random_starts = p.path_starts,
+                                .seed = p.seed,
+                                .cone = p.path_cone,
+                                .stop = context.stop};
+  if (r.path_svm->feasible()) options.directions.push_back(r.path_svm->solution);
+  if (local && !r.path_svm->feasible())
+    throw Error("path-cone: no weights make this choice, so there is no direction to stay near");
+  if (!local && r.svm->feasible()) options.directions.push_back(r.svm->solution);
+  r.path = training::regularisation_path(objective, options);
+  // A joint path ends where its own tokens and its own v say.
+  if (objective.trained().head && r.label && !r.path.empty()) {
+    const training::PathPoint& last = r.path.back();
+    const training::LabelMargin label =
+        training::label_margin(r.problem, training::token_features(r.problem, last.selected));
+    std::vector<bool> relaxed = label.support;
+    relaxed.flip();
+    r.path_svm = svm.solve(last.selected, last.head, relaxed);
+  }
+  for (const training::PathPoint& point : r.path)
+    r.path_cosine.push_back(r.path_svm->feasible() ? cosine(point.weights, r.path_svm->solution)
+                                                   : kNone);
+}
+
+void solve_margins(const Objective& objective, const Evaluation& e, const SelectContext& context,
+                   SelectRecord& r) {
+  solve_label_margin(objective, e, r);
+  if (objective.trained().attention == AttentionPart::none) return;
+  const SelectParameters& p = r.parameters;
+  const training::AttSvm svm(objective, p.mirror);
+  std::vector<bool> relaxed;
+  if (!p.relaxed.empty()) {
+    relaxed.assign(r.problem.inputs, false);
+    for (std::size_t i : index_list(p.relaxed, r.problem.inputs, "relaxed")) relaxed[i] = true;
+  }
+  r.svm = svm.solve(r.selected, r.head, relaxed);
+  r.cosine = r.svm->feasible() ? cosine(r.attention, r.svm->solution) : kNone;
+  r.velocity_cosine =
+      r.trained && r.svm->feasible() ? cosine(velocity(objective, r, e), r.svm->solution) : kNone;
+  solve_relaxed(svm, r);
+  if (p.exact) check_exactly(r, relaxed);
+  if (p.local) {
+    r.local = training::enumerate_local_choices(objective, svm, p.local_limit, context.stop);
+    if (!r.local->complete)
+      r.local = training::search_local_choices(objective, svm, 1000, p.seed, context.stop);
+  }
+  if (!p.path.empty()) follow_path(objective, svm, context, r);
+  if (p.basins)
+    r.basins = training::find_basins(objective, svm,
+                                     {.side = p.basins_side,
+                                      .samples = p.basins_samples,
+                                      .radius = p.basins_radius,
+                                      .seed = p.seed,
+                                      .stop = context.stop,
+                                      .report = [&](double done) {
+                                        if (context.report) context.report(done, "basins");
+                                      }});
+}
+
+void take(const Objective& objective, const Training& run, SelectRecord& r) {
+  const SelectParameters& p = r.parameters;
+  r.trained = true;
+  r.status = run.status();
+  r.time = run.progress().time;
+  r.steps = run.progress().steps;
+  r.rejected = run.progress().rejected;
+  r.saturated = r.status == flow::Status::complete && p.optimizer != "flow" && r.steps < p.steps;
+  r.at_minimum = run.rested();
+  r.weights = run.weights();
+  r.lock_in = run.lock_in();
+  r.attention = objective.attention_weights(r.weights);
+  const std::span<const double> head = objective.head_weights(r.weights);
+  r.head.assign(head.begin(), head.end());
+}
+
+std::vector<std::size_t> given_choice(const SelectParameters& p, const Problem& problem) {
+  std::vector<std::size_t> chosen = index_list(p.choice, problem.tokens, "choice");
+  if (chosen.size() != problem.inputs)
+    throw Error(fmt::format("choice names {} tokens; the problem has {} inputs", chosen.size(),
+                            problem.inputs));
+  return chosen;
 }
 
 }  // namespace
 
-ParameterList list(SelectParameters& p) {
-  const std::string group = "Training";
-  return {
-      {.name = "train",
-       .group = group,
-       .help = "what is trained: the prompt p (v and W stay)",
-       .target = &p.train,
-       .choices = {"p"}},
-      {.name = "loss",
-       .group = group,
-       .help = "of the signed output: -f, ln(1+e^-f), e^-f",
-       .target = &p.loss,
-       .choices = {"linear", "logistic", "exponential"}},
-      {.name = "optimizer",
-       .group = group,
-       .help =
-           "gd: p -= step grad; ngd: exactly normalised; published: grad/(|grad|+epsilon); flow: "
-           "dp/dt = -grad up to 10^log10-time",
-       .target = &p.optimizer,
-       .choices = {"gd", "ngd", "published", "flow"}},
-      {.name = "step",
-       .group = group,
-       .help = "step of gd, ngd and published",
-       .target = &p.step,
-       .least = 0,
-       .most = 1e6,
-       .above_least = true},
-      {.name = "steps",
-       .group = group,
-       .help = "number of steps",
-       .target = &p.steps,
-       .least = 1,
-       .most = 1e9},
-      {.name = "epsilon",
-       .group = group,
-       .help = "published: added to the gradient's norm",
-       .target = &p.epsilon,
-       .least = 0,
-       .most = 1},
-      {.name = "log10-time",
-       .group = group,
-       .help = "flow: log10 of the end time",
-       .target = &p.log10_time,
-       .least = -10,
-       .most = 1e6},
-      {.name = "tolerance",
-       .group = group,
-       .help = "flow: error of p, relative to max(1, |p|)",
-       .target = &p.tolerance,
-       .least = 1e-14,
-       .most = 0.1},
-  };
+std::vector<std::pair<std::string, double SelectMoment::*>> select_columns() {
+  return {{"log10_time", &SelectMoment::log10_time},
+          {"steps", &SelectMoment::steps},
+          {"loss", &SelectMoment::loss},
+          {"log10_excess", &SelectMoment::log10_excess},
+          {"attention_norm", &SelectMoment::attention_norm},
+          {"head_norm", &SelectMoment::head_norm},
+          {"cosine_to_svm", &SelectMoment::cosine},
+          {"cosine_to_relaxed_svm", &SelectMoment::relaxed_cosine},
+          {"cosine_to_label_svm", &SelectMoment::head_cosine},
+          {"margin", &SelectMoment::margin},
+          {"softmax_min", &SelectMoment::softmax_min},
+          {"softmax_mean", &SelectMoment::softmax_mean},
+          {"entropy", &SelectMoment::entropy},
+          {"effective_tokens", &SelectMoment::effective_tokens}};
 }
 
-SelectRecord run_select(const SelectParameters& p, const std::function<bool()>& stop) {
-  const training::Problem problem = training::read_problem(p.data);
-  const training::Prompt prompt(problem, training::loss_named(p.loss));
-  training::require_distinct_keys(problem, prompt.keys());
-  SelectRecord record{
-      .parameters = p, .inputs = problem.inputs, .tokens = problem.tokens, .dim = problem.dim};
-  flow::Progress progress{.state = problem.start};
-  record.status = train(p, prompt, progress, stop);
-  record.time = progress.time;
-  record.steps = progress.steps;
-  record.p = progress.state;
-  record.saturated =
-      record.status == flow::Status::complete && p.optimizer != "flow" && record.steps < p.steps;
-  record.loss = prompt.loss(record.p);
-  record.best = training::max_margin(prompt, prompt.selected(record.p));
-  record.softmax_min = smallest_selected_weight(prompt, record.p, record.best.chosen);
-  if (!record.best.feasible()) {
-    record.cosine_to_svm = record.velocity_cosine = std::numeric_limits<double>::quiet_NaN();
-    return record;
+void validate(const SelectParameters& p) {
+  check(p);
+  const Problem problem = prepare(p, {});
+  const Objective objective(problem, training::loss_named(p.loss),
+                            training::trained_named(p.train));
+  if (!p.choice.empty()) (void)given_choice(p, problem);
+  (void)index_list(p.relaxed, problem.inputs, "relaxed");
+}
+
+SelectRecord run_select(const SelectParameters& p, const SelectContext& context) {
+  check(p);
+  SelectRecord r{.parameters = p, .problem = prepare(p, context.files_from)};
+  const Objective objective(r.problem, training::loss_named(p.loss),
+                            training::trained_named(p.train));
+  r.blocks.assign(objective.blocks().begin(), objective.blocks().end());
+  describe_scores(objective, r);
+  std::optional<Training> run;
+  Evaluation e;
+  if (p.choice.empty()) {
+    run.emplace(p, objective, context);
+    run->run();
+    take(objective, *run, r);
+    if (r.status == flow::Status::interrupted || r.status == flow::Status::not_finite) return r;
+    objective.evaluate(r.weights, e);
+    r.selected = e.chosen;
+  } else {
+    r.weights = objective.start();
+    objective.evaluate(r.weights, e);
+    r.attention = objective.attention_weights(r.weights);
+    r.head = r.problem.head.v;
+    r.selected = given_choice(p, r.problem);
   }
-  record.cosine_to_svm = cosine(record.p, record.best.svm.p);
-  record.velocity_cosine = cosine(prompt.descent(record.p).vector, record.best.svm.p);
-  return record;
-}
-
-Json summary(const SelectRecord& r, double wall_seconds) {
-  SelectParameters copy = r.parameters;
-  const bool feasible = r.best.feasible();
-  Json json;
-  json["status"] = flow::name(r.status);
-  json["inputs"] = r.inputs;
-  json["tokens"] = r.tokens;
-  json["dim"] = r.dim;
-  json["steps"] = r.steps;
-  json["saturated"] = r.saturated;
-  json["log10_time"] = number(r.time.log() / std::numbers::ln10);
-  json["loss"] = number(r.loss);
-  json["selected"] = r.best.chosen;
-  json["locally_optimal"] = r.best.locally_optimal;
-  json["globally_optimal"] = r.best.globally_optimal;
-  json["cosine_to_svm"] = number(r.cosine_to_svm);
-  json["velocity_cosine_to_svm"] = number(r.velocity_cosine);
-  json["svm_status"] = name(r.best.svm.status);
-  json["svm_norm"] = feasible ? number(r.best.svm.norm) : Json(nullptr);
-  json["margin"] = feasible ? number(r.best.margin()) : Json(nullptr);
-  json["duality_gap"] = feasible ? number(r.best.svm.relative_gap) : Json(nullptr);
-  json["farkas_residual"] = feasible ? Json(nullptr) : number(r.best.svm.farkas_residual);
-  json["svm"] = feasible ? Json(r.best.svm.p) : Json(nullptr);
-  json["neighbours"] = tokens_json(r.best.neighbours);
-  json["rivals"] = tokens_json(r.best.rivals);
-  json["p"] = r.p;
-  json["p_norm"] = number(norm(r.p));
-  json["softmax_min"] = number(r.softmax_min);
-  json["version"] = kVersion;
-  json["wall_seconds"] = wall_seconds;
-  json["parameters"]["data"] = r.parameters.data;
-  for (const Parameter& parameter : list(copy))
-    json["parameters"][parameter.name] = parameter.json();
-  return json;
+  r.loss = objective.loss(e);
+  r.log10_excess = log10_excess(objective, e);
+  r.softmax = e.weight;
+  SelectMoment end;
+  observe_attention(e, r.problem.tokens, r.selected, end);
+  r.softmax_min = end.softmax_min;
+  solve_margins(objective, e, context, r);
+  if (context.stop && context.stop()) r.status = flow::Status::interrupted;
+  if (!run || r.status == flow::Status::interrupted) return r;
+  for (const Moment& at : run->moments()) {
+    r.series.push_back(observe(r, objective, at, e));
+    r.trajectory.insert(r.trajectory.end(), at.weights.begin(), at.weights.end());
+  }
+  return r;
 }
 
 }  // namespace attractor::experiment

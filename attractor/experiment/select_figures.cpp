@@ -1,0 +1,861 @@
+#include "attractor/experiment/select_figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <optional>
+#include <utility>
+
+#include "attractor/experiment/flow_view.hpp"
+#include "attractor/space/space.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+using report::Axis;
+using report::Colour;
+using report::curve;
+using report::Mark;
+using report::Panel;
+using report::Scale;
+using report::Series;
+using training::MaxMargin;
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kHalf = 560, kWide = 1120, kPlot = 330, kEntry = 17;  // pixels
+constexpr std::size_t kPoints = 1000;                                  // of a line
+constexpr std::size_t kCells = 4096;                                   // of all heat maps together
+
+// ---- Against time.
+
+/// Where a moment stands on the horizontal axis.
+struct Clock {
+  Axis axis;
+  double SelectMoment::*column;
+};
+
+Clock clock_of(const SelectRecord& r, bool linear_steps = false) {
+  if (r.parameters.optimizer == "flow")
+    return {{.label = "time t", .scale = Scale::power}, &SelectMoment::log10_time};
+  return {{.label = "step", .scale = linear_steps ? Scale::linear : Scale::log},
+          &SelectMoment::steps};
+}
+
+bool drawable(const Series& s) {
+  std::size_t finite = 0;
+  for (std::size_t k = 0; k < s.x.size(); ++k)
+    finite += std::isfinite(s.x[k]) && std::isfinite(s.y[k]);
+  return finite > 1;
+}
+
+/// value(k): of moment k.
+template <class Value>
+Series against(const SelectRecord& r, const Clock& clock, Colour colour, std::string title,
+               const Value& value) {
+  Series series = curve(colour, 2.4);
+  series.title = std::move(title);
+  const std::size_t stride = r.series.size() / kPoints + 1;
+  for (std::size_t k = 0; k < r.series.size(); ++k)
+    if (k % stride == 0 || k + 1 == r.series.size())
+      add_point(series, r.series[k].*clock.column, value(k));
+  return series;
+}
+
+Series column(const SelectRecord& r, const Clock& clock, Colour colour, std::string title,
+              double SelectMoment::*field) {
+  return against(r, clock, colour, std::move(title),
+                 [&](std::size_t k) { return r.series[k].*field; });
+}
+
+std::pair<double, double> extent(const std::vector<double>& values) {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (const double value : values)
+    if (std::isfinite(value)) low = std::min(low, value), high = std::max(high, value);
+  return {low, high};
+}
+
+/// Logarithmic where all values are positive and differ by more than a factor of 30.
+Scale scale_of(const std::vector<Series>& series) {
+  double least = std::numeric_limits<double>::infinity(), most = -least;
+  for (const Series& s : series) {
+    const auto [low, high] = extent(s.y);
+    least = std::min(least, low), most = std::max(most, high);
+  }
+  return least > 0 && most / least > 30 ? Scale::log : Scale::linear;
+}
+
+/// One panel with those of the series that can be drawn; none: no figure.
+std::optional<PageFigure> plot(std::string id, std::string title, Axis x, Axis y,
+                               std::vector<Series> series, std::string caption) {
+  std::erase_if(series, [](const Series& s) { return !drawable(s); });
+  if (series.empty()) return std::nullopt;
+  PageFigure result{.figure = {.id = std::move(id), .title = std::move(title)},
+                    .caption = std::move(caption)};
+  const auto entries =
+      std::count_if(series.begin(), series.end(), [](const Series& s) { return !s.title.empty(); });
+  result.figure.width = kHalf;
+  result.figure.height = kPlot + kEntry * static_cast<double>(entries);
+  result.figure.panels = {Panel{.x = std::move(x), .y = std::move(y), .series = std::move(series)}};
+  return result;
+}
+
+double cosine_to(std::span<const double> a, std::span<const double> b) {
+  const double lengths = norm(a) * norm(b);
+  return a.size() == b.size() && lengths > 0 ? dot(a, b) / lengths : kNone;
+}
+
+double from_one(double cosine) {
+  constexpr double kRounding = 1e-15;
+  return 1 - cosine > kRounding ? 1 - cosine : kNone;
+}
+
+/// 1 - cosine of what attention moves by between two moments to the solution.
+std::vector<double> velocity_angles(const SelectRecord& r, const training::Objective& objective,
+                                    std::span<const double> solution) {
+  std::vector<double> result(r.series.size(), kNone), last;
+  const std::size_t size = objective.dim();
+  for (std::size_t k = 0; k < r.series.size() && (k + 1) * size <= r.trajectory.size(); ++k) {
+    std::vector<double> now =
+        objective.attention_weights(std::span(r.trajectory).subspan(k * size, size));
+    std::vector<double> move = now;
+    for (std::size_t a = 0; a < last.size(); ++a) move[a] -= last[a];
+    if (k > 0) result[k] = from_one(cosine_to(move, solution));
+    last = std::move(now);
+  }
+  return result;
+}
+
+std::optional<PageFigure> direction_figure(const SelectRecord& r,
+                                           const training::Objective& objective) {
+  const Clock clock = clock_of(r);
+  const std::string name = attention_name(r);
+  std::vector<Series> series;
+  const auto add = [&](Colour colour, std::string title, double SelectMoment::*field) {
+    series.push_back(against(r, clock, colour, std::move(title),
+                             [&](std::size_t k) { return from_one(r.series[k].*field); }));
+  };
+  if (r.svm && r.svm->feasible()) {
+    const MaxMargin& target = r.relaxed && r.relaxed->feasible() ? *r.relaxed : *r.svm;
+    const std::vector<double> moves = velocity_angles(r, objective, target.solution);
+    series.push_back(against(r, clock, report::kOrange,
+                             "movement of " + name + " from record to record, to the " +
+                                 (r.relaxed ? "relaxed one" : "same"),
+                             [&](std::size_t k) { return moves[k]; }));
+    series.back().width = 1.4;
+    add(r.relaxed ? report::kGrey : report::kVermillion,
+        name + " to the max-margin solution" + (r.relaxed ? " of all inputs" : ""),
+        &SelectMoment::cosine);
+  }
+  if (r.relaxed)
+    add(report::kVermillion, name + " to the relaxed max-margin solution",
+        &SelectMoment::relaxed_cosine);
+  if (r.label) add(report::kBlue, "v to the label margin", &SelectMoment::head_cosine);
+  const Scale scale = scale_of(series);
+  return plot("direction", "Distance to the max-margin directions", clock.axis,
+              {.label = "1 − cosine", .scale = scale}, std::move(series),
+              std::string("How far directions are from their max-margin solutions") +
+                  (r.svm ? "; the movement gets there long before the weights, which carry their "
+                           "past with them."
+                         : "."));
+}
+
+/// What theory says about |p| at late times, through the last point: |p^mm| ln t for gradient
+/// descent and flow, step * t for normalised gradients.
+std::optional<Series> norm_guide(const SelectRecord& r, const Clock& clock, const Series& norms) {
+  const SelectParameters& p = r.parameters;
+  const bool normalised = p.optimizer == "ngd" || p.optimizer == "published";
+  const training::Trained trained = training::trained_named(p.train);
+  const bool plain =
+      p.mirror == 2 && trained.attention != training::AttentionPart::factors && drawable(norms);
+  const bool known = r.svm && r.svm->status == solve::MarginStatus::optimal && !trained.head &&
+                     training::is_margin_loss(training::loss_named(p.loss));
+  if (!plain || p.optimizer == "polyak" || (!normalised && !known)) return std::nullopt;
+  Series guide = curve(report::kInk, 1.2);
+  guide.dashed = true;
+  guide.title = normalised ? "step × t" : fmt::format("slope |{}^{{mm}}|", attention_name(r));
+  const double speed = p.step / (1 - p.momentum), end_y = norms.y.back();
+  const auto log = [&](double x) {
+    return clock.axis.scale == Scale::power ? x * std::numbers::ln10 : std::log(x);
+  };
+  for (const double x : norms.x) {
+    const double y = normalised ? speed * x : end_y + r.svm->norm * (log(x) - log(norms.x.back()));
+    add_point(guide, x, y >= 0 ? y : kNone);
+  }
+  return guide;
+}
+
+std::optional<PageFigure> norm_figure(const SelectRecord& r) {
+  const bool normalised = r.parameters.optimizer == "ngd" || r.parameters.optimizer == "published";
+  const Clock clock = clock_of(r, normalised);
+  const training::Trained trained = training::trained_named(r.parameters.train);
+  std::vector<Series> series;
+  if (trained.attention != training::AttentionPart::none)
+    series.push_back(column(r, clock, report::kVermillion, "|" + attention_name(r) + "|",
+                            &SelectMoment::attention_norm));
+  if (trained.head)
+    series.push_back(column(r, clock, report::kBlue, "|v|", &SelectMoment::head_norm));
+  if (std::optional<Series> guide = norm_guide(r, clock, series.front()))
+    series.push_back(std::move(*guide));
+  const bool theory = r.parameters.mirror == 2 &&
+                      training::is_margin_loss(training::loss_named(r.parameters.loss)) &&
+                      (trained.attention == training::AttentionPart::prompt ||
+                       trained.attention == training::AttentionPart::weights);
+  const char* caption =
+      !theory ? "Norms of the trained weights."
+      : r.parameters.optimizer == "published"
+          ? "Steps shrink as soon as the gradient falls below the epsilon that is added to its "
+            "norm: growth stalls below the dashed line."
+      : normalised
+          ? "Every normalised step adds its length once the direction has settled; softmax then "
+            "sharpens along a fixed direction."
+          : "Once the direction has settled norms grow like ln t; softmax then sharpens along a "
+            "fixed direction.";
+  return plot("norm", "Growth of the weights", clock.axis, {.label = "norm", .low = 0},
+              std::move(series), caption);
+}
+
+std::optional<PageFigure> softmax_figure(const SelectRecord& r) {
+  const Clock clock = clock_of(r);
+  const bool several = r.problem.inputs > 1;
+  std::vector<Series> series = {
+      column(r, clock, report::kBlue, several ? "smallest" : "", &SelectMoment::softmax_min)};
+  if (several)
+    series.insert(series.begin(),
+                  column(r, clock, report::kSky, "mean over inputs", &SelectMoment::softmax_mean));
+  return plot("softmax", "Weight on the selected tokens", clock.axis,
+              {.label = "softmax weight", .low = 0, .high = 1.05}, std::move(series),
+              "Softmax weight of the tokens that are selected in the end; 1 is full attention.");
+}
+
+std::optional<PageFigure> effective_figure(const SelectRecord& r) {
+  const Clock clock = clock_of(r);
+  const auto exp_entropy = [&](std::size_t k) { return std::exp(r.series[k].entropy); };
+  return plot("effective", "How many tokens an input looks at", clock.axis,
+              {.label = "effective tokens", .low = 0},
+              {against(r, clock, report::kPurple, "e^{entropy}", exp_entropy),
+               column(r, clock, report::kGreen, "1 / Σ s²", &SelectMoment::effective_tokens)},
+              "Two ways to count the tokens that share the attention of an input; both end at 1.");
+}
+
+std::optional<PageFigure> loss_figure(const SelectRecord& r) {
+  const Clock clock = clock_of(r);
+  Series loss = column(r, clock, report::kGreen, "", &SelectMoment::loss);
+  const Scale scale = scale_of({loss});
+  return plot("loss", "Training loss", clock.axis, {.label = "loss", .scale = scale},
+              {std::move(loss)},
+              fmt::format("The {} loss, a mean over inputs.", r.parameters.loss));
+}
+
+std::optional<PageFigure> excess_figure(const SelectRecord& r) {
+  const Clock clock = clock_of(r);
+  Series excess = column(r, clock, report::kGreen, "", &SelectMoment::log10_excess);
+  const auto [low, high] = extent(excess.y);
+  const bool narrow = high - low < 2 && std::abs(low) < 200;  // powers of ten would be one tick
+  if (narrow)
+    for (double& y : excess.y) y = std::pow(10, y);
+  return plot("excess", "What is left to gain", clock.axis,
+              {.label = "loss above that of the best tokens",
+               .scale = narrow ? Scale::linear : Scale::power,
+               .low = narrow ? 0 : kNone},
+              {std::move(excess)},
+              "Distance of the loss to that of the best tokens, computed without cancellation; a "
+              "plateau means that some input does not select its best token.");
+}
+
+// ---- Attention, input by input.
+
+/// From nearly white to blue, and darker still towards 1.
+Colour shade(double weight) {
+  constexpr std::array<std::array<double, 3>, 3> kStops = {
+      {{0xf1, 0xf4, 0xf8}, {0x56, 0xb4, 0xe9}, {0x00, 0x4c, 0x86}}};
+  const double at = 2 * std::clamp(std::isfinite(weight) ? weight : 0, 0.0, 1.0);
+  const std::size_t from = at < 1 ? 0 : 1;
+  Colour colour = 0;
+  for (std::size_t c = 0; c < 3; ++c) {
+    const double part = kStops[from][c] +
+                        (kStops[from + 1][c] - kStops[from][c]) * (at - static_cast<double>(from));
+    colour = colour << 8 | static_cast<Colour>(std::lround(part));
+  }
+  return colour;
+}
+
+/// Cells as boxes that reach down to zero: rows from the top hide each other's lower parts. Boxes
+/// are not quite opaque, so a white one comes first. The lowest row is centred at zero.
+void add_cells(Panel& panel, std::span<const double> softmax, std::size_t stride,
+               std::size_t inputs, std::size_t tokens) {
+  const double width = static_cast<double>(tokens);
+  const auto add_row = [&](std::size_t i, double edge) {
+    Series white{.mark = Mark::boxes, .colour = 0xffffff}, row{.mark = Mark::boxes};
+    for (const double x : {-1.2, 0.0, 1.2}) add_point(white, 0.5 * (width - 1) + x * width, edge);
+    for (std::size_t t = 0; t < tokens; ++t) {
+      add_point(row, static_cast<double>(t), edge);
+      row.colours.push_back(shade(softmax[i * stride + t]));
+    }
+    panel.series.push_back(std::move(white));
+    panel.series.push_back(std::move(row));
+  };
+  for (std::size_t i = inputs; i-- > 0;) add_row(i, static_cast<double>(i) + 0.5);
+  add_row(0, -0.5);
+  Series lines = curve(0xffffff, inputs > 24 ? 0.6 : 2.5);
+  for (std::size_t i = 1; i < inputs; ++i)
+    for (const double x : {-0.5, width - 0.5, kNone})
+      add_point(lines, x, static_cast<double>(i) - 0.5);
+  panel.series.push_back(std::move(lines));
+}
+
+Panel attention_panel(const SelectRecord& r, std::span<const double> softmax, std::string title) {
+  const std::size_t inputs = std::min<std::size_t>(r.problem.inputs, 64);
+  const std::size_t tokens = std::min<std::size_t>(r.problem.tokens, 64);
+  Panel panel{.title = std::move(title), .x = {.label = "token"}, .y = {.label = "input"}};
+  // A little room where otherwise ticks would stand between whole numbers.
+  const double wide = tokens > 2 ? 0.5 : 0.6, high = inputs > 1 ? 0.5 : 0.9;
+  panel.x.low = -wide, panel.x.high = static_cast<double>(tokens) - 1 + wide;
+  panel.y.low = -high, panel.y.high = static_cast<double>(inputs) - 1 + high;
+  add_cells(panel, softmax, r.problem.tokens, inputs, tokens);
+  Series marks{.mark = Mark::points, .colour = report::kVermillion};
+  marks.size = std::max(inputs, tokens) > 24 ? 2 : 4;
+  for (std::size_t i = 0; i < inputs && i < r.selected.size(); ++i)
+    if (r.selected[i] < tokens)
+      add_point(marks, static_cast<double>(r.selected[i]), static_cast<double>(i));
+  panel.series.push_back(std::move(marks));
+  return panel;
+}
+
+std::string moment_text(const SelectRecord& r, std::size_t k) {
+  return r.parameters.optimizer == "flow" ? "t = " + power_text(r.series[k].log10_time)
+                                          : fmt::format("step {:.0f}", r.series[k].steps);
+}
+
+/// Start, the moments when the mean weight has gone one and two thirds of its way, end.
+std::vector<std::size_t> telling_moments(const SelectRecord& r, std::size_t most) {
+  const std::size_t last = r.series.size() - 1;
+  const double from = r.series[0].softmax_mean, way = r.series[last].softmax_mean - from;
+  std::vector<std::size_t> chosen = {0};
+  for (const double share : {1.0 / 3, 2.0 / 3}) {
+    std::size_t k = 0;
+    while (k < last && r.series[k].softmax_mean - from < share * way) ++k;
+    chosen.push_back(k);
+  }
+  chosen.push_back(last);
+  chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+  if (chosen.size() > most)
+    chosen = most > 1 ? std::vector<std::size_t>{0, last} : std::vector<std::size_t>{last};
+  return chosen;
+}
+
+std::optional<PageFigure> attention_figure(const SelectRecord& r,
+                                           const training::Objective& objective) {
+  const std::size_t inputs = std::min<std::size_t>(r.problem.inputs, 64);
+  const std::size_t tokens = std::min<std::size_t>(r.problem.tokens, 64);
+  const std::size_t size = objective.dim();
+  if (r.series.empty() || r.trajectory.size() != r.series.size() * size) return std::nullopt;
+  PageFigure result{.figure = {.id = "attention"}};
+  training::Evaluation e;
+  for (const std::size_t k : telling_moments(r, kCells / (inputs * tokens))) {
+    const auto state = std::span(r.trajectory).subspan(k * size, size);
+    if (!std::all_of(state.begin(), state.end(), [](double x) { return std::isfinite(x); }))
+      continue;
+    objective.evaluate(state, e);
+    result.figure.panels.push_back(attention_panel(r, e.weight, moment_text(r, k)));
+    if (result.figure.panels.size() > 1) result.figure.panels.back().y.label.clear();
+  }
+  if (result.figure.panels.empty()) return std::nullopt;
+  result.figure.columns = result.figure.panels.size();
+  const bool few = tokens <= 8;  // narrow panels: ticks at whole numbers
+  const auto panels = static_cast<double>(result.figure.columns);
+  result.wide = !few || panels > 2;
+  result.figure.width = few ? kWide / 4 * panels : kWide;
+  result.figure.height = std::clamp(90 + 24 * static_cast<double>(inputs), 160.0, 480.0);
+  result.caption =
+      "Softmax weights from 0 (light) to 1 (dark); dots mark the tokens selected in the end.";
+  if (inputs < r.problem.inputs || tokens < r.problem.tokens)
+    result.caption += fmt::format(" The first {} inputs and {} tokens.", inputs, tokens);
+  return result;
+}
+
+// ---- In the plane of the keys.
+
+using Point = std::array<double, 2>;
+
+double length(const Point& p) { return std::hypot(p[0], p[1]); }
+
+struct Plane {
+  std::array<std::vector<double>, 2> axis;
+  std::array<std::string, 2> name;  // of the coordinates
+  std::vector<double> keys;         // n x T x d
+
+  Point of(std::span<const double> x) const { return {dot(axis[0], x), dot(axis[1], x)}; }
+};
+
+/// Takes the part along a unit vector away.
+void project_out(std::span<double> x, std::span<const double> unit) {
+  const double part = dot(x, unit);
+  for (std::size_t a = 0; a < x.size(); ++a) x[a] -= part * unit[a];
+}
+
+/// The plane that all key differences of the inputs lie in, if there is one: Gram-Schmidt, largest
+/// difference first. Where two coordinates do, these are the axes.
+std::optional<Plane> plane_of(const SelectRecord& r) {
+  constexpr std::size_t kMost = 1'000'000;  // numbers
+  constexpr double kZero = 1e-9;
+  const training::Problem& p = r.problem;
+  const bool prompt =
+      training::trained_named(r.parameters.train).attention == training::AttentionPart::prompt;
+  if (!prompt || p.dim < 2 || p.x.size() > kMost) return std::nullopt;
+  Plane plane{.keys = training::keys(p)};
+  std::vector<double> rest(plane.keys);  // differences to the first token of the input
+  for (std::size_t row = p.inputs * p.tokens; row-- > 0;)
+    for (std::size_t a = 0; a < p.dim; ++a)
+      rest[row * p.dim + a] -= plane.keys[(row - row % p.tokens) * p.dim + a];
+  std::vector<std::size_t> moving;
+  for (std::size_t a = 0; a < p.dim; ++a) {
+    bool moves = p.dim == 2;
+    for (std::size_t k = a; k < rest.size(); k += p.dim) moves = moves || rest[k] != 0;
+    if (moves) moving.push_back(a);
+  }
+  if (moving.size() == 2) {
+    for (std::size_t c : {0, 1}) {
+      plane.axis[c].assign(p.dim, 0.0);
+      plane.axis[c][moving[c]] = 1;
+      plane.name[c] = fmt::format("coordinate {}", moving[c]);
+    }
+    return plane;
+  }
+  double first = 0;
+  for (std::size_t c : {0, 1, 2}) {
+    double most = -1;
+    std::span<const double> largest;
+    for (std::size_t k = 0; k < rest.size(); k += p.dim) {
+      const auto row = std::span<const double>(rest).subspan(k, p.dim);
+      if (norm(row) > most) most = norm(row), largest = row;
+    }
+    if (c == 0) first = most;
+    if (most <= kZero * first) return c == 2 ? std::optional(plane) : std::nullopt;
+    if (c == 2) return std::nullopt;
+    plane.axis[c].assign(largest.begin(), largest.end());
+    for (double& x : plane.axis[c]) x /= most;
+    plane.name[c] = fmt::format("coordinate {} in the plane", c);
+    for (std::size_t k = 0; k < rest.size(); k += p.dim)
+      project_out(std::span(rest).subspan(k, p.dim), plane.axis[c]);
+  }
+  return std::nullopt;
+}
+
+std::string tokens_words(std::span<const std::size_t> chosen) {
+  return (chosen.size() == 1 ? "token " : "tokens ") + token_list(chosen);
+}
+
+struct Ray {
+  Point to;
+  std::string title;
+  Colour colour;
+};
+
+/// Max-margin solutions: of the run's choice, relaxed, and of other locally optimal choices.
+std::vector<Ray> rays_of(const SelectRecord& r, const Plane& plane) {
+  constexpr std::array<Colour, 4> kOthers = {report::kGreen, report::kPurple, report::kSky,
+                                             report::kOrange};
+  std::vector<Ray> rays;
+  if (r.svm && r.svm->feasible())
+    rays.push_back({plane.of(r.svm->solution),
+                    "max-margin direction of " + tokens_words(r.svm->chosen) +
+                        (r.relaxed   ? ", all inputs"
+                         : r.trained ? ", selected"
+                                     : ""),
+                    r.relaxed ? report::kGrey : report::kVermillion});
+  if (r.relaxed && r.relaxed->feasible())
+    rays.push_back(
+        {plane.of(r.relaxed->solution), "the same, relaxed where v has room", report::kVermillion});
+  std::size_t others = 0;
+  for (const MaxMargin& svm : r.local ? r.local->found : std::vector<MaxMargin>{}) {
+    if (!svm.feasible() || svm.chosen == r.selected || others == kOthers.size()) continue;
+    rays.push_back({plane.of(svm.solution),
+                    fmt::format("locally optimal: {}{}", tokens_words(svm.chosen),
+                                svm.globally_optimal ? ", the best" : ""),
+                    kOthers[others++]});
+  }
+  return rays;
+}
+
+Series dashed_line(const Point& from, const Point& to, Colour colour, double width) {
+  Series line = curve(colour, width);
+  line.dashed = true;
+  add_point(line, from[0], from[1]);
+  add_point(line, to[0], to[1]);
+  return line;
+}
+
+/// From the origin far beyond the panel.
+Series ray_line(const Ray& ray, double reach) {
+  const double size = length(ray.to);
+  if (!(size > 0)) return {};
+  return dashed_line({0, 0}, {ray.to[0] / size * reach, ray.to[1] / size * reach}, ray.colour, 2);
+}
+
+/// Where the other tokens of an input must stay behind: <p^mm, k_selected - k> = 1.
+Series margin_line(const Plane& plane, const MaxMargin& svm, std::span<const double> key,
+                   double reach, Colour colour) {
+  constexpr int kPieces = 64;  // gnuplot leaves out a piece whose ends are both outside
+  const Point w = plane.of(svm.solution), selected = plane.of(key);
+  const double square = w[0] * w[0] + w[1] * w[1], size = std::sqrt(square);
+  const Point foot = {selected[0] - w[0] / square, selected[1] - w[1] / square};
+  Series line = curve(colour, 1);
+  for (int k = -kPieces; k <= kPieces; ++k)
+    add_point(line, foot[0] - w[1] / size * reach * k / kPieces,
+              foot[1] + w[0] / size * reach * k / kPieces);
+  return line;
+}
+
+/// A square range around points.
+void frame(Panel& panel, const std::vector<Point>& points, double room) {
+  Point low = {0, 0}, high = {0, 0};
+  for (const Point& p : points)
+    for (std::size_t c : {0, 1})
+      if (std::isfinite(p[c])) low[c] = std::min(low[c], p[c]), high[c] = std::max(high[c], p[c]);
+  double half = 0;
+  for (std::size_t c : {0, 1}) half = std::max(half, 0.5 * (high[c] - low[c]) * (1 + room));
+  if (half == 0) half = 1;
+  for (std::size_t c : {0, 1}) {
+    Axis& axis = c == 0 ? panel.x : panel.y;
+    axis.low = 0.5 * (low[c] + high[c]) - half;
+    axis.high = 0.5 * (low[c] + high[c]) + half;
+  }
+  panel.equal_scale = true;
+}
+
+Series dots(const std::vector<Point>& points, double radius, const std::vector<Colour>& colours) {
+  Series series{.mark = Mark::points, .size = radius, .colours = colours};
+  for (const Point& p : points) add_point(series, p[0], p[1]);
+  return series;
+}
+
+Panel key_panel(const SelectRecord& r, const Plane& plane, const std::vector<Ray>& rays) {
+  constexpr std::size_t kDots = 2000;
+  const training::Problem& p = r.problem;
+  const std::size_t inputs = std::min(p.inputs, std::max<std::size_t>(1, kDots / p.tokens));
+  const auto key = [&](std::size_t i, std::size_t t) {
+    return std::span(plane.keys).subspan((i * p.tokens + t) * p.dim, p.dim);
+  };
+  std::vector<Point> all, selected;
+  std::vector<Colour> colours, inks;
+  for (std::size_t i = 0; i < inputs; ++i)
+    for (std::size_t t = 0; t < p.tokens; ++t) {
+      all.push_back(plane.of(key(i, t)));
+      colours.push_back(report::kPalette[i % report::kPalette.size()]);
+      if (i >= r.selected.size() || r.selected[i] != t) continue;
+      selected.push_back(all.back());
+      inks.push_back(report::kInk);
+    }
+  Panel panel{
+      .title = "keys of the tokens", .x = {.label = plane.name[0]}, .y = {.label = plane.name[1]}};
+  frame(panel, all, 0.2);
+  const double reach = 4 * (panel.x.high - panel.x.low);
+  if (r.svm && r.svm->feasible() && !r.relaxed && inputs <= 3 && r.selected.size() == p.inputs)
+    for (std::size_t i = 0; i < inputs; ++i)
+      panel.series.push_back(
+          margin_line(plane, *r.svm, key(i, r.selected[i]), reach, report::kPalette[i]));
+  for (const Ray& ray : rays) panel.series.push_back(ray_line(ray, reach));
+  for (std::size_t k = 0; k < rays.size(); ++k)
+    panel.series[panel.series.size() - rays.size() + k].title = rays[k].title;
+  panel.series.push_back(dots(selected, 8, inks));
+  panel.series.push_back(dots(selected, 6.4, std::vector<Colour>(inks.size(), 0xffffff)));
+  panel.series.push_back(dots(all, 4.2, colours));
+  return panel;
+}
+
+/// Radius r is drawn at r, or at log10(1 + r) where the path is long.
+struct Radius {
+  bool compressed;
+  double at(double r) const { return compressed ? std::log10(1 + r) : r; }
+  Point at(const Point& p) const {
+    const double size = length(p);
+    return size > 0 ? Point{p[0] / size * at(size), p[1] / size * at(size)} : p;
+  }
+};
+
+std::vector<Point> path_of(const SelectRecord& r, const training::Objective& objective,
+                           const std::string& block, const Plane& plane) {
+  std::vector<Point> path;
+  const std::size_t size = objective.dim(), stride = r.series.size() / kPoints + 1;
+  for (const training::Block& b : objective.blocks()) {
+    if (b.name != block || b.size != plane.axis[0].size()) continue;
+    for (std::size_t k = 0; (k + 1) * size <= r.trajectory.size(); ++k)
+      if (k % stride == 0 || (k + 2) * size > r.trajectory.size())
+        path.push_back(plane.of(b.of(std::span(r.trajectory).subspan(k * size, size))));
+  }
+  return path;
+}
+
+/// Line, arrow heads at equal distances, an open dot at the start and a full one at the end.
+void add_path(Panel& panel, const std::vector<Point>& path, Colour colour, std::string title) {
+  constexpr int kArrows = 9;
+  if (path.empty()) return;
+  Series line = curve(colour, 2.4), heads = curve(colour, 2);
+  line.title = std::move(title);
+  double whole = 0, walked = 0;
+  for (std::size_t k = 1; k < path.size(); ++k)
+    whole += std::hypot(path[k][0] - path[k - 1][0], path[k][1] - path[k - 1][1]);
+  const double head = 0.022 * (panel.x.high - panel.x.low);
+  int next = 1;
+  for (std::size_t k = 0; k < path.size(); ++k) {
+    add_point(line, path[k][0], path[k][1]);
+    if (k == 0) continue;
+    const double x = path[k][0] - path[k - 1][0], y = path[k][1] - path[k - 1][1];
+    const double step = std::hypot(x, y);
+    walked += step;
+    if (!(step > 0) || walked < whole * next / (kArrows + 1.0)) continue;
+    next = static_cast<int>(walked / whole * (kArrows + 1)) + 1;
+    for (const double turn : {2.6, 0.0, -2.6}) {  // radians from straight ahead
+      const double c = std::cos(turn) * head / step, s = std::sin(turn) * head / step;
+      const double ahead = turn == 0 ? 0 : 1;
+      add_point(heads, path[k][0] + ahead * (c * x - s * y), path[k][1] + ahead * (s * x + c * y));
+    }
+    add_point(heads, kNone, kNone);
+  }
+  panel.series.push_back(std::move(line));
+  panel.series.push_back(std::move(heads));
+  panel.series.push_back(dots({path.front(), path.back()}, 5.4, {colour, colour}));
+  panel.series.push_back(dots({path.front()}, 3.2, {0xffffff}));
+}
+
+Series circle(double radius) {
+  Series series = curve(0xd3d9e0, 1);
+  for (int k = 0; k <= 120; ++k) {
+    const double angle = k * std::numbers::pi / 60;
+    add_point(series, radius * std::cos(angle), radius * std::sin(angle));
+  }
+  return series;
+}
+
+/// What the panel's circles are: "1, 10, 100".
+struct PathPanel {
+  Panel panel;
+  std::string circles;
+};
+
+PathPanel path_panel(const SelectRecord& r, const training::Objective& objective,
+                     const Plane& plane, const std::vector<Ray>& rays) {
+  std::vector<Point> p = path_of(r, objective, "p", plane), v;
+  if (r.problem.dim == 2) v = path_of(r, objective, "v", plane);
+  double most = 0;
+  for (const std::vector<Point>* path : {&p, &v})
+    for (const Point& point : *path)
+      if (std::isfinite(length(point))) most = std::max(most, length(point));
+  const Radius radius{most > 12};
+  std::vector<Point> all;
+  for (std::vector<Point>* path : {&p, &v})
+    for (Point& point : *path) all.push_back(point = radius.at(point));
+  PathPanel result;
+  Panel& panel = result.panel;
+  panel.title = v.empty() ? "path of p" : "paths of p and v";
+  if (radius.compressed) {
+    panel.bare = true;
+    all.push_back({-radius.at(most), -radius.at(most)});
+    all.push_back({radius.at(most), radius.at(most)});
+  } else {
+    panel.x.label = plane.name[0];
+    panel.y.label = plane.name[1];
+  }
+  frame(panel, all, 0.1);
+  for (double mark = 1; radius.compressed && mark <= most; mark *= 10) {
+    panel.series.push_back(circle(radius.at(mark)));
+    result.circles += (mark > 1 ? ", " : "") + power_text(std::log10(mark));
+  }
+  const double reach = 4 * (panel.x.high - panel.x.low);
+  for (const Ray& ray : rays) panel.series.push_back(ray_line(ray, reach));
+  if (!v.empty() && r.label && r.label->svm.status == solve::MarginStatus::optimal)
+    panel.series.push_back(ray_line({plane.of(r.label->svm.p), "", report::kBlue}, reach));
+  add_path(panel, v, report::kBlue, "v, with its label margin direction");
+  add_path(panel, p, report::kVermillion, v.empty() ? "" : "p");
+  return result;
+}
+
+std::optional<PageFigure> plane_figure(const SelectRecord& r,
+                                       const training::Objective& objective) {
+  const std::optional<Plane> plane = plane_of(r);
+  if (!plane) return std::nullopt;
+  const std::vector<Ray> rays = rays_of(r, *plane);
+  PageFigure result{.figure = {.id = "plane"}};
+  result.figure.panels = {key_panel(r, *plane, rays)};
+  result.figure.width = kHalf;
+  result.figure.height = 500 + kEntry * static_cast<double>(rays.size());
+  result.caption =
+      "Keys, one colour for each input, selected ones in a ring; dashed: max-margin "
+      "directions.";
+  if (r.problem.inputs <= 3 && !r.relaxed && r.svm && r.svm->feasible())
+    result.caption +=
+        " Thin lines: all other tokens of the input stay behind, those on it are "
+        "support vectors.";
+  if (r.trajectory.empty()) return result;
+  PathPanel path = path_panel(r, objective, *plane, rays);
+  result.caption += " Right: where training goes from its start (open dot).";
+  if (!path.circles.empty())
+    result.caption +=
+        " Its distance from the centre is log10(1 + norm); circles: norm " + path.circles + ".";
+  result.figure.panels.push_back(std::move(path.panel));
+  result.figure.columns = 2;
+  result.figure.width = kWide;
+  result.wide = true;
+  return result;
+}
+
+// ---- Regularisation path and basins.
+
+std::optional<PageFigure> path_figure(const SelectRecord& r) {
+  Series angle = curve(report::kVermillion, 2), marks = curve(report::kVermillion, 2);
+  marks.mark = Mark::points;
+  for (std::size_t k = 0; k < std::min(r.path.size(), r.path_cosine.size()); ++k) {
+    const double missing = from_one(r.path_cosine[k]);
+    add_point(angle, r.path[k].radius, 2 * std::asin(std::sqrt(missing / 2)));
+  }
+  marks.x = angle.x, marks.y = angle.y;
+  Series guide = curve(report::kInk, 1.2);
+  guide.dashed = true;
+  guide.title = "1 / R";
+  for (std::size_t k = 0; k < angle.x.size(); ++k)
+    add_point(guide, angle.x[k], angle.y.front() * angle.x.front() / angle.x[k]);
+  return plot("path", "The regularisation path turns to the max-margin direction",
+              {.label = "radius R", .scale = Scale::log},
+              {.label = "angle, radians", .scale = Scale::log},
+              {std::move(guide), std::move(angle), std::move(marks)},
+              "Angle between the best weights of norm R and the max-margin solution.");
+}
+
+Colour basin_colour(const training::Basins& basins, std::size_t limit) {
+  return limit < basins.limits.size() ? report::kPalette[limit % report::kPalette.size()]
+                                      : Colour{0xc9ced6};
+}
+
+std::string basin_title(const training::Basins& basins, std::size_t limit, std::size_t count) {
+  const double share = 100 * static_cast<double>(count) / static_cast<double>(basins.starts.size());
+  if (limit == basins.limits.size()) return fmt::format("not settled: {:.1f} %", share);
+  const MaxMargin& svm = basins.limits[limit];
+  return fmt::format("{}{}: {:.1f} %", tokens_words(svm.chosen),
+                     svm.globally_optimal ? ", the best" : "", share);
+}
+
+/// One dot for each start.
+Panel basin_map(const training::Basins& basins) {
+  Panel panel{.x = {.label = fmt::format("start, coordinate {}", basins.axes[0])},
+              .y = {.label = fmt::format("start, coordinate {}", basins.axes[1])}};
+  const std::vector<std::size_t> counts = basin_counts(basins);
+  const double radius = std::clamp(0.36 * 420 / static_cast<double>(basins.side), 1.0, 9.0);
+  const auto at = [&](std::span<const double> w) {
+    return Point{w[basins.axes[0]], w[basins.axes[1]]};
+  };
+  std::vector<Point> all;
+  for (std::size_t limit = 0; limit < counts.size(); ++limit) {
+    if (counts[limit] == 0) continue;
+    Series series{.mark = Mark::points, .colour = basin_colour(basins, limit), .size = radius};
+    if (limit < 6 || limit == basins.limits.size())
+      series.title = basin_title(basins, limit, counts[limit]);
+    for (const training::BasinStart& s : basins.starts) {
+      if (std::min(s.limit, basins.limits.size()) != limit) continue;
+      all.push_back(at(s.start));
+      add_point(series, all.back()[0], all.back()[1]);
+    }
+    panel.series.push_back(std::move(series));
+  }
+  frame(panel, all, 2.2 / static_cast<double>(basins.side));
+  const double reach = 4 * (panel.x.high - panel.x.low);
+  for (const MaxMargin& svm : basins.limits) {
+    if (!svm.feasible()) continue;
+    panel.series.push_back(ray_line({at(svm.solution), "", report::kInk}, reach));
+    panel.series.back().dashed = !svm.globally_optimal;
+  }
+  return panel;
+}
+
+Panel basin_bars(const training::Basins& basins) {
+  Panel panel{.x = {.ticks = false}, .y = {.label = "share of the starts", .low = 0}};
+  const std::vector<std::size_t> counts = basin_counts(basins);
+  panel.x.low = -0.6;
+  panel.x.high = std::max(3.6, static_cast<double>(counts.size()) - 0.4);
+  Series bars{.mark = Mark::boxes};
+  for (std::size_t limit = 0; limit < counts.size(); ++limit) {
+    const auto at = static_cast<double>(limit);
+    add_point(bars, at,
+              static_cast<double>(counts[limit]) / static_cast<double>(basins.starts.size()));
+    bars.colours.push_back(basin_colour(basins, limit));
+    if (counts[limit] == 0 || (limit >= 6 && limit < basins.limits.size())) continue;
+    Series entry{.title = basin_title(basins, limit, counts[limit]),
+                 .mark = Mark::points,
+                 .colour = basin_colour(basins, limit)};
+    add_point(entry, at, -1);  // out of sight: for the legend only
+    panel.series.push_back(std::move(entry));
+  }
+  panel.y.high = 1.05 * *std::max_element(bars.y.begin(), bars.y.end());
+  panel.series.push_back(std::move(bars));
+  return panel;
+}
+
+std::optional<PageFigure> basin_figure(const SelectRecord& r) {
+  if (!r.basins || r.basins->starts.empty()) return std::nullopt;
+  const training::Basins& basins = *r.basins;
+  const bool map = basins.axes.size() == 2 && basins.side > 0;
+  PageFigure result{.figure = {.id = "basins", .title = "Where training ends, start by start"}};
+  result.figure.panels = {map ? basin_map(basins) : basin_bars(basins)};
+  const auto entries =
+      std::count_if(result.figure.panels[0].series.begin(), result.figure.panels[0].series.end(),
+                    [](const Series& s) { return !s.title.empty(); });
+  result.figure.width = kHalf;
+  result.figure.height = (map ? 500 : kPlot) + kEntry * static_cast<double>(entries);
+  result.caption =
+      map ? "Every dot is a start, its colour the tokens selected in the limit; lines: "
+            "their max-margin directions, solid for the best tokens."
+          : fmt::format("Limits of {} random starts of length {}.", basins.starts.size(),
+                        rounded(basins.radius));
+  return result;
+}
+
+}  // namespace
+
+std::string attention_name(const SelectRecord& r) {
+  return training::trained_named(r.parameters.train).attention == training::AttentionPart::prompt
+             ? "p"
+             : "W";
+}
+
+std::vector<std::size_t> basin_counts(const training::Basins& basins) {
+  std::vector<std::size_t> counts(basins.limits.size() + 1, 0);
+  for (const training::BasinStart& s : basins.starts)
+    ++counts[std::min(s.limit, basins.limits.size())];
+  return counts;
+}
+
+std::string token_list(std::span<const std::size_t> chosen) {
+  constexpr std::size_t kShown = 12;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(chosen.size(), kShown); ++i)
+    text += (i > 0 ? " " : "") + std::to_string(chosen[i]);
+  return chosen.size() > kShown ? text + " …" : text;
+}
+
+std::vector<PageFigure> select_figures(const SelectRecord& r) {
+  const training::Objective objective(r.problem, training::loss_named(r.parameters.loss),
+                                      training::trained_named(r.parameters.train));
+  std::vector<PageFigure> figures;
+  const auto add = [&figures](std::optional<PageFigure> figure) {
+    if (figure) figures.push_back(std::move(*figure));
+  };
+  add(plane_figure(r, objective));
+  add(direction_figure(r, objective));
+  add(norm_figure(r));
+  const bool moving = objective.trained().attention != training::AttentionPart::none;
+  if (moving) add(softmax_figure(r));
+  if (moving) add(effective_figure(r));
+  add(loss_figure(r));
+  add(excess_figure(r));
+  if (moving) add(attention_figure(r, objective));
+  std::optional<PageFigure> path = path_figure(r), basins = basin_figure(r);
+  if (path && basins) path->figure.height = basins->figure.height;  // they stand side by side
+  add(std::move(path));
+  add(std::move(basins));
+  return figures;
+}
+
+}  // namespace attractor::experiment

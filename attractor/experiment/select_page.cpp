@@ -1,0 +1,410 @@
+#include "attractor/experiment/select_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include "attractor/base/file.hpp"
+#include "attractor/experiment/flow_view.hpp"
+#include "attractor/experiment/page.hpp"
+#include "attractor/experiment/select_figures.hpp"
+#include "attractor/report/html.hpp"
+#include "attractor/space/space.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+using report::html_markup;
+using report::html_text;
+using training::MaxMargin;
+
+constexpr std::size_t kTableRows = 200;
+
+// ---- In words.
+
+std::string trained_words(const SelectParameters& p) {
+  std::string words = p.train.starts_with("v") ? "head v" : "";
+  const std::string attention = p.train.substr(std::min(p.train.find(',') + 1, p.train.size()));
+  if (attention == "v") return words;
+  if (!words.empty()) words += " and ";
+  return words + (attention == "p"   ? "prompt p"
+                  : attention == "W" ? "attention matrix W"
+                                     : "attention matrix W = KQ^{T}");
+}
+
+std::string optimizer_words(const SelectParameters& p) {
+  std::string words = p.mirror == 2 ? "gradient" : fmt::format("ℓ^{{{:.4g}}} mirror", p.mirror);
+  if (p.optimizer == "flow") return words + " flow";
+  if (p.optimizer == "ngd" || p.optimizer == "published") words = "normalised " + words;
+  words += " descent";
+  if (p.optimizer == "published") words += " as published";
+  if (p.optimizer == "polyak") words += " with Polyak's step";
+  return p.momentum > 0 ? words + " with momentum" : words;
+}
+
+std::string optimality_words(const MaxMargin& svm) {
+  if (!svm.feasible()) return "which no weights can separate";
+  if (svm.locally_optimal)
+    return svm.globally_optimal ? "locally and globally optimal"
+                                : "locally optimal, not the best tokens";
+  return svm.globally_optimal ? "the best tokens, not locally optimal" : "not locally optimal";
+}
+
+/// So many significant digits; "–" if not finite.
+std::string digits(double value, int count) {
+  return std::isfinite(value) ? fmt::format("{:.{}g}", value, count) : "–";
+}
+
+std::string yes(bool value) { return value ? "yes" : "no"; }
+
+std::string when(const SelectRecord& r, const flow::Time& time) {
+  if (r.parameters.optimizer == "flow") return "t = " + time_text(time);
+  return "step " +
+         grouped(static_cast<std::uint64_t>(std::llround(time.value() / r.parameters.step)));
+}
+
+// ---- Tables.
+
+/// Markup; the first row is the head. marked: a row that stands out.
+std::string table(const std::vector<std::vector<std::string>>& rows, std::size_t marked = 0) {
+  std::string text = "<div class=\"card scroll\"><table class=\"numbers\">\n";
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    text += k > 0 && k == marked ? "<tr class=\"set\">" : "<tr>";
+    for (const std::string& cell : rows[k])
+      text += fmt::format("<{0}>{1}</{0}>", k == 0 ? "th" : "td", html_markup(cell));
+    text += "</tr>\n";
+  }
+  return text + "</table></div>\n";
+}
+
+std::string note(const std::string& markup) {
+  return "<p class=\"note left\">" + html_markup(markup) + "</p>\n";
+}
+
+std::string exact_words(const SelectRecord& r) {
+  if (!r.exact) return "–";
+  if (!r.exact->proved) return "not proved: " + r.exact->why_not;
+  if (r.exact->infeasible) return "proved: none exists";
+  const std::string& square = r.exact->squared_norm.exact;
+  return "proved" + (square.size() > 40 ? "" : ", norm² = " + square);
+}
+
+std::vector<std::string> certificate(const std::string& name, const MaxMargin& svm,
+                                     const std::string& exact) {
+  const bool feasible = svm.feasible();
+  return {name,
+          token_list(svm.chosen),
+          std::string(solve::name(svm.status)),
+          feasible ? digits(svm.norm, 10) : "–",
+          feasible ? digits(svm.margin(), 10) : "–",
+          feasible ? rounded(svm.relative_gap) : "Farkas residual " + rounded(svm.farkas_residual),
+          yes(svm.locally_optimal),
+          yes(svm.globally_optimal),
+          svm.rank > 0 ? std::to_string(svm.rank) : "–",
+          exact};
+}
+
+std::vector<std::string> label_certificate(const training::LabelMargin& label) {
+  const bool feasible = label.svm.status != solve::MarginStatus::infeasible;
+  const auto support = std::count(label.support.begin(), label.support.end(), true);
+  return {"labels, for v",
+          feasible ? fmt::format("{} support inputs", support) : "–",
+          std::string(solve::name(label.svm.status)),
+          feasible ? digits(label.svm.norm, 10) : "–",
+          feasible ? digits(label.margin(), 10) : "–",
+          feasible ? rounded(label.svm.relative_gap)
+                   : "Farkas residual " + rounded(label.svm.farkas_residual),
+          "–",
+          "–",
+          "–",
+          "–"};
+}
+
+std::string certificates(const SelectRecord& r) {
+  std::vector<std::vector<std::string>> rows = {{"problem", "choice", "status", "norm", "margin",
+                                                 "relative gap", "locally optimal",
+                                                 "globally optimal", "rank", "exact check"}};
+  if (r.svm)
+    rows.push_back(
+        certificate(r.trained ? "selected tokens" : "given choice", *r.svm, exact_words(r)));
+  if (r.relaxed) rows.push_back(certificate("relaxed", *r.relaxed, "–"));
+  if (r.label) rows.push_back(label_certificate(*r.label));
+  if (r.path_svm) rows.push_back(certificate("regularisation path", *r.path_svm, "–"));
+  if (rows.size() == 1) return "";
+  return "<h2>Max-margin certificates</h2>\n" + table(rows) +
+         note(
+             "The gap is between the norm found and a lower bound that the multipliers in "
+             "result.h5 "
+             "prove; an infeasible choice has a Farkas certificate instead.");
+}
+
+std::string warning(const SelectRecord& r) {
+  constexpr std::size_t kShown = 8;
+  if (!r.svm || r.svm->rivals.empty()) return "";
+  std::string tokens;
+  for (std::size_t k = 0; k < std::min(kShown, r.svm->rivals.size()); ++k) {
+    const training::TokenMargin& t = r.svm->rivals[k];
+    tokens += fmt::format("{}token {} of input {} (margin {:.6g})", k > 0 ? ", " : "", t.token,
+                          t.input, t.margin);
+  }
+  if (r.svm->rivals.size() > kShown)
+    tokens += fmt::format(" and {} more", r.svm->rivals.size() - kShown);
+  return "<div class=\"card text warning\"><p>" +
+         html_markup(
+             "This choice may not last: better tokens lie just outside the margin and may "
+             "take over much later in training: " +
+             tokens +
+             (r.trained ? ". Train longer, with optimizer flow up to a large log10-time, to see."
+                        : ".")) +
+         "</p></div>\n";
+}
+
+/// Least lead of the selected token over another, for each input. u: what tokens are multiplied
+/// with, n x d or d.
+std::vector<double> leads(const SelectRecord& r, std::span<const double> u, double length) {
+  const training::Problem& p = r.problem;
+  std::vector<double> result;
+  for (std::size_t i = 0; i < r.selected.size(); ++i) {
+    const auto own = u.size() > p.dim ? u.subspan(i * p.dim, p.dim) : u;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t t = 0; t < p.tokens; ++t)
+      if (t != r.selected[i])
+        least = std::min(least, dot(p.token(i, r.selected[i]), own) - dot(p.token(i, t), own));
+    result.push_back(least / length);
+  }
+  return result;
+}
+
+/// Of the weights reached or, without training, of the max-margin solution; per unit of length.
+std::vector<double> final_leads(const SelectRecord& r, const training::Objective& objective) {
+  std::vector<double> weights = r.weights;
+  std::span<const double> attention = r.attention;
+  if (weights.size() != objective.dim()) return {};
+  if (!r.trained && r.svm->feasible()) {
+    const training::Block& first = objective.blocks()[0];
+    attention = r.svm->solution;
+    if (first.size != attention.size()) return {};  // K and Q
+    std::copy(attention.begin(), attention.end(),
+              weights.begin() + static_cast<std::ptrdiff_t>(first.begin));
+  }
+  if (!(norm(attention) > 0)) return {};
+  training::Evaluation e;
+  objective.evaluate(weights, e);
+  return leads(r, e.query, norm(attention));
+}
+
+std::string selected_table(const SelectRecord& r) {
+  if (r.selected.empty() || !r.svm) return "";
+  const training::Problem& p = r.problem;
+  const training::Objective objective(p, training::loss_named(r.parameters.loss),
+                                      training::trained_named(r.parameters.train));
+  const std::vector<double> lead = final_leads(r, objective);
+  std::vector<std::vector<std::string>> rows = {{"input", "token", "score", "margin"}};
+  if (r.trained) rows[0].insert(rows[0].end(), {"softmax weight", "selected since"});
+  for (std::size_t i = 0; i < std::min(kTableRows, r.selected.size()); ++i) {
+    const std::size_t t = r.selected[i];
+    const double score = p.labels[i] * p.head.value(p.token(i, t), r.head);
+    rows.push_back({std::to_string(i), std::to_string(t), digits(score, 6),
+                    i < lead.size() ? digits(lead[i], 6) : "–"});
+    if (!r.trained) continue;
+    const double weight = r.softmax.empty() ? std::nan("") : r.softmax[i * p.tokens + t];
+    rows.back().push_back(close_to_one(weight, 1 - weight));
+    rows.back().push_back(i < r.lock_in.size() ? when(r, r.lock_in[i]) : "–");
+  }
+  const std::string whose = r.trained ? "; training drives the smallest towards the margin of the "
+                                        "max-margin solution."
+                                      : " (those of the max-margin solution).";
+  std::string text =
+      "<h2>Selected tokens</h2>\n" + table(rows) +
+      note(
+          "Margin: the lead of the selected token over the next, for weights scaled to length one" +
+          whose);
+  if (r.selected.size() > kTableRows)
+    text += note(fmt::format("The first {} of {} inputs; result.h5 has all.", kTableRows,
+                             grouped(r.selected.size())));
+  return text;
+}
+
+std::string local_table(const SelectRecord& r) {
+  if (!r.local) return "";
+  std::vector<std::vector<std::string>> rows = {
+      {"tokens", "margin", "norm", "relative gap", "support rows", "globally optimal"}};
+  std::size_t mine = 0;
+  for (const MaxMargin& svm : r.local->found) {
+    if (rows.size() > kTableRows) break;
+    if (svm.chosen == r.selected) mine = rows.size();
+    rows.push_back({token_list(svm.chosen), digits(svm.margin(), 10), digits(svm.norm, 10),
+                    rounded(svm.relative_gap), std::to_string(svm.support.size()),
+                    yes(svm.globally_optimal)});
+  }
+  return "<h2>Locally optimal choices</h2>\n" + table(rows, mine) +
+         note(fmt::format("{} found among {} margin problems; {}. Bold: the choice of this run.",
+                          grouped(r.local->found.size()), grouped(r.local->examined),
+                          r.local->complete ? "there are no others" : "there may be others"));
+}
+
+std::string basin_table(const SelectRecord& r) {
+  if (!r.basins || r.basins->starts.empty()) return "";
+  const training::Basins& basins = *r.basins;
+  const std::vector<std::size_t> counts = basin_counts(basins);
+  std::vector<std::vector<std::string>> rows = {
+      {"limit", "starts", "share", "margin", "locally optimal", "globally optimal"}};
+  const auto share = [&](std::size_t count) {
+    return fmt::format(
+        "{:.2f} %", 100 * static_cast<double>(count) / static_cast<double>(basins.starts.size()));
+  };
+  for (std::size_t k = 0; k < std::min(kTableRows, basins.limits.size()); ++k) {
+    const MaxMargin& svm = basins.limits[k];
+    rows.push_back({token_list(svm.chosen), grouped(counts[k]), share(counts[k]),
+                    svm.feasible() ? digits(svm.margin(), 10) : "–", yes(svm.locally_optimal),
+                    yes(svm.globally_optimal)});
+  }
+  if (counts.back() > 0)
+    rows.push_back({"not settled", grouped(counts.back()), share(counts.back()), "–", "–", "–"});
+  return "<h2>Basins of attraction</h2>\n" + table(rows);
+}
+
+// ---- Parts of the page.
+
+std::string tiles(const SelectRecord& r) {
+  std::string text = fmt::format("<dl class=\"tiles{}\">\n", r.svm && r.trained ? " roomy" : "");
+  text += r.trained ? tile("status", status_words(r.status),
+                           r.saturated ? "the gradient is zero in double precision"
+                                       : grouped(r.steps) + " steps")
+                    : tile("status", "solved", "no training");
+  if (r.svm) {
+    text += tile("selected tokens", token_list(r.selected),
+                 r.selected.size() > 1 ? "one for each input" : "");
+    const std::string name = attention_name(r);
+    const double best = r.relaxed ? r.relaxed_cosine : r.cosine;
+    if (r.trained) {
+      text += tile("cosine of " + name, close_to_one(best, 1 - best),
+                   r.relaxed ? "to the relaxed max-margin solution" : "to the max-margin solution");
+      text += tile("cosine of its velocity", close_to_one(r.velocity_cosine, 1 - r.velocity_cosine),
+                   r.relaxed ? "to the solution of all inputs" : "to the same");
+      if (!r.label) text += tile("norm of " + name, rounded(norm(r.attention)));
+    }
+    text += r.svm->feasible()
+                ? tile("margin", digits(r.svm->margin(), 8), "of the max-margin solution")
+                : tile("margin", "none", "no weights select these tokens");
+    text += tile("relative duality gap", r.svm->feasible() ? rounded(r.svm->relative_gap) : "–",
+                 std::string(solve::name(r.svm->status)));
+  }
+  if (r.label)
+    text +=
+        tile("cosine of v", close_to_one(r.head_cosine, 1 - r.head_cosine), "to the label margin");
+  if (r.svm && r.trained)
+    text += tile("smallest softmax weight", close_to_one(r.softmax_min, 1 - r.softmax_min),
+                 "on a selected token");
+  if (r.trained) text += tile("loss", rounded(r.loss), r.parameters.loss);
+  if (r.svm && !r.lock_in.empty())
+    text +=
+        tile("selection settled", when(r, *std::max_element(r.lock_in.begin(), r.lock_in.end())),
+             "no input changed its token later");
+  return text + "</dl>\n";
+}
+
+/// Wide figures as they come; the others in pairs, a last one alone.
+std::string pictures(const SelectRecord& r, const std::filesystem::path& directory) {
+  std::string complaint, text, pair;
+  std::size_t waiting = 0;
+  for (const DrawnFigure& figure : draw_figures(select_figures(r), directory, complaint)) {
+    if (figure.wide) {
+      text += figure.html;
+      continue;
+    }
+    pair += figure.html;
+    if (++waiting < 2) continue;
+    text += "<div class=\"pair\">\n" + pair + "</div>\n";
+    pair.clear();
+    waiting = 0;
+  }
+  if (!pair.empty()) text += "<div class=\"pair\">\n" + pair + "</div>\n";
+  if (!complaint.empty())
+    text = "<div class=\"card text\"><p>" + html_text(complaint) + "</p></div>\n";
+  return "<section>\n" + text + "</section>\n";
+}
+
+std::string theory(const SelectRecord& r) {
+  const training::Trained trained = training::trained_named(r.parameters.train);
+  if (trained.attention == training::AttentionPart::none) return "";
+  std::string scores,
+      end = "Training ends at a locally optimal choice; which one, the start decides.";
+  if (trained.head) {
+    scores = "Scores move with v, so training itself decides which tokens are the best ones.";
+  } else if (r.unique_best && r.equal_others) {
+    scores =
+        "Every input has one best token, and its other tokens all have the same score: the norm of "
+        "attention grows without bound if the best tokens can be separated.";
+    if (r.problem.inputs == 1)
+      end = "With one input, descent reaches the best token's direction from any start.";
+  } else {
+    scores = r.unique_best ? "Every input has one best token; the scores of its others differ."
+                           : "Some input has several best tokens.";
+  }
+  return "<h2>What theory says</h2>\n<div class=\"card text\"><p>" + scores + "</p>\n<p>" + end +
+         "</p></div>\n";
+}
+
+std::string python(const SelectRecord& r) {
+  std::string text = R"py(import h5py
+
+with h5py.File("result.h5", "r") as f:
+    selected = f["final/selected"][:]           # token of every input
+)py";
+  if (!r.softmax.empty())
+    text += "    softmax = f[\"final/softmax\"][:]             # inputs x tokens\n";
+  for (const training::Block& b : r.blocks)
+    text += fmt::format("    {0} = f[\"final/{0}\"][:]\n", b.name);
+  if (!r.trajectory.empty())
+    text +=
+        R"py(    series = {k: c[:] for k, c in f["series"].items()}   # one entry for each output
+    way = f["trajectory/weights"][:]            # outputs x weights
+    offset = dict(zip(f["trajectory/block_names"][:].astype(str), f["trajectory/block_offsets"][:]))
+)py";
+  if (r.svm && !r.svm->solution.empty())
+    text += R"py(    svm = f["svm/solution"][:]                  # the max-margin solution
+    gap = f["svm"].attrs["relative_gap"]        # its certificate
+)py";
+  return text;
+}
+
+}  // namespace
+
+std::string headline(const SelectRecord& r) {
+  const training::Problem& p = r.problem;
+  std::string text = fmt::format("{} input{} of {} tokens in R{}, ", grouped(p.inputs),
+                                 p.inputs == 1 ? "" : "s", grouped(p.tokens), superscript(p.dim));
+  if (r.trained)
+    text += fmt::format("{} trained on {} loss by {}", trained_words(r.parameters),
+                        r.parameters.loss, optimizer_words(r.parameters));
+  else
+    text += "max-margin problem of a given choice";
+  if (r.selected.empty()) return text + ": " + status_words(r.status);
+  if (!r.svm) return text + ": loss " + rounded(r.loss);
+  text += (r.trained ? ": selects " : ": ") + token_list(r.selected);
+  return text + ", " + optimality_words(*r.svm);
+}
+
+void write_select_page(const SelectRecord& record, const std::filesystem::path& directory) {
+  make_directory(directory);
+  std::string page = "<h1>" + html_markup(headline(record)) + "</h1>\n" + tiles(record);
+  page += warning(record) + pictures(record, directory / "figures");
+  page += certificates(record) + selected_table(record) + local_table(record);
+  page += basin_table(record) + theory(record);
+  page += "<h2>Reproduce this run</h2>\n<pre class=\"wrap\">" +
+          html_text(command(record.parameters)) + "</pre>\n";
+  page += "<h2>Load in Python</h2>\n<pre>" + html_text(python(record)) + "</pre>\n";
+  SelectParameters mine = record.parameters, defaults;
+  page += "<h2>Parameters</h2>\n" + parameter_table(list(mine), list(defaults));
+  const std::string title =
+      fmt::format("{} inputs, {} tokens, dimension {}, train {}", record.problem.inputs,
+                  record.problem.tokens, record.problem.dim, record.parameters.train);
+  write_file(directory / "index.html",
+             page_document(title, page, ", problem: " + html_text(record.parameters.data)));
+}
+
+}  // namespace attractor::experiment

@@ -1,0 +1,21 @@
+// A training run as one page to look at: which tokens were selected, in a sentence and a few
+// numbers; figures; the certificates of all max-margin problems that were solved; token by token
+// and choice by choice; and all that is needed to repeat the run and to read its data. The page is
+// self-contained and depends on the record only: equal runs, equal bytes.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "attractor/experiment/select_record.hpp"
+
+namespace attractor::experiment {
+
+/// One sentence in plain words, as markup of figures (report/figure.hpp).
+std::string headline(const SelectRecord& record);
+
+/// Writes index.html and figures/NAME.{svg,pdf,png} into the directory. Without gnuplot the page
+/// says so where figures would be. Throws Error if a file cannot be written.
+void write_select_page(const SelectRecord& record, const std::filesystem::path& directory);
+
+}  // namespace attractor::experiment
