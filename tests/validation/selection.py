@@ -139,14 +139,14 @@ class BadProblems(SelectTest):
     def test_are_refused_with_a_sentence(self):
         good = {"X": [[[1, 2], [3, 4]]], "Y": [1], "v": [0, 1]}
         self.refused("{", "not a JSON object")
-        self.refused({"X": good["X"], "Y": [1]}, "no \"v\"")
+        self.refused({"X": good["X"], "Y": [1]}, "v is missing")
         self.refused({**good, "X": [[[1, 2]]]}, "at least 2")
         self.refused({**good, "X": [[[1, 2], [3]]]}, "X")
         self.refused({**good, "Y": [1, 1]}, "Y")
         self.refused({**good, "Y": [0]}, "label of input 0")
         self.refused({**good, "v": [1]}, "v")
         self.refused('{"X": [[[1, 2], [3, NaN]]], "Y": [1], "v": [0, 1]}', "JSON")
-        self.refused({**good, "X": [[[1, 2], [1, 2]]]}, "tokens 0 and 1", "same key")
+        self.refused({**good, "X": [[[1, 2], [1, 2]]]}, "tokens 0 and 1", "the same")
         self.refused({**good, "W": [[0, 0], [0, 0]]}, "same key")
 
     def test_an_impossible_choice_is_status_3_with_a_certificate(self):
