@@ -96,6 +96,8 @@ class Loop {
   void emit_due(const Step* step) {
     const Time now = step ? step->at(1) : p_.time;
     const bool dense = stepper_.tableau().dense != nullptr;
+    // Whole steps are meant where fixed steps are counted: k h is known to rounding of t only.
+    const double end = stepper_.tableau().adaptive() ? 1 - 1e-14 : 1 - 1e-9;
     bool emitted = false;
     for (; p_.next_output < plan_.outputs.size(); ++p_.next_output) {
       const Time& due = plan_.outputs[p_.next_output];
@@ -104,7 +106,7 @@ class Loop {
           step ? (due.in_unit(step->log_unit) - step->start.in_unit(step->log_unit)) / step->h : 1;
       if (!step) {
         emit(due, p_.state);
-      } else if (dense && theta < 1 - 1e-14) {
+      } else if (dense && theta < end) {
         buffer_.resize(step->after.size());
         stepper_.interpolate(std::max(0.0, theta), buffer_);
         emit(due, buffer_);

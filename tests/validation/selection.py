@@ -147,7 +147,7 @@ class BadProblems(SelectTest):
         self.refused({**good, "v": [1]}, "v")
         self.refused('{"X": [[[1, 2], [3, NaN]]], "Y": [1], "v": [0, 1]}', "JSON")
         self.refused({**good, "X": [[[1, 2], [1, 2]]]}, "tokens 0 and 1", "the same")
-        self.refused({**good, "W": [[0, 0], [0, 0]]}, "same key")
+        self.refused({**good, "W": [[0, 0], [0, 0]]}, "rank-deficient")
 
     def test_an_impossible_choice_is_status_3_with_a_certificate(self):
         # All scores are equal, so p stays 0 and every weight is the same; the first token lies between the others.
