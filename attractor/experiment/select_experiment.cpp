@@ -109,14 +109,15 @@ flow::Plan plan_of(const SelectParameters& p, std::size_t dim) {
 // Training: gradient descent is explicit Euler; the flow is integrated up to 10^log10_time.
 class Training {
  public:
-  Training(const SelectParameters& p, const Objective& objective, const SelectContext& context)
+  Training(const SelectParameters& p, const Objective& objective, const SelectContext& context,
+           std::span<const double> start)
       : p_(p),
         context_(context),
         command_(command(p)),
         adaptive_(p.optimizer == "flow"),
         plan_(plan_of(p, objective.dim())),
         flow_(objective, descent_options(p)) {
-    progress_.state = flow_.state(objective.start());
+    progress_.state = flow_.state(start);
     load();
   }
 
@@ -325,7 +326,9 @@ std::vector<double> velocity(const Objective& objective, const SelectRecord& r,
     const double q = r.parameters.mirror;
     if (q != 2)  // theta moves by d, w = theta^{1/(q-1)} by |w|^{2-q} d
       for (std::size_t k = 0; k < move.size(); ++k)
-        move[k] *= std::pow(std::abs(r.attention[k]) / norm(r.attention), 2 - q);
+        move[k] = r.attention[k] == 0
+                      ? 0
+                      : move[k] * std::pow(std::abs(r.attention[k]) / norm(r.attention), 2 - q);
     return move;
   }
   std::vector<double> ahead = r.weights;
@@ -428,6 +431,26 @@ void take(const Objective& objective, const Training& run, SelectRecord& r) {
   r.head.assign(head.begin(), head.end());
 }
 
+void train_others(const Objective& objective, const SelectContext& context, SelectRecord& r) {
+  if (r.parameters.starts.empty()) return;
+  const SelectContext no_checkpoints{.stop = context.stop, .report = context.report};
+  const training::AttSvm svm(objective, r.parameters.mirror);
+  Evaluation e;
+  for (const std::vector<double>& start : start_list(r.parameters.starts, r.problem.dim)) {
+    Training run(r.parameters, objective, no_checkpoints, start);
+    run.run();
+    if (run.status() == flow::Status::interrupted || run.status() == flow::Status::not_finite)
+      return;
+    OtherStart other;
+    for (const Moment& at : run.moments())
+      other.trajectory.insert(other.trajectory.end(), at.weights.begin(), at.weights.end());
+    objective.evaluate(run.weights(), e);
+    other.svm = svm.solve(e.chosen);
+    other.cosine = other.svm.feasible() ? cosine(run.weights(), other.svm.solution) : kNone;
+    r.others.push_back(std::move(other));
+  }
+}
+
 std::vector<std::size_t> given_choice(const SelectParameters& p, const Problem& problem) {
   std::vector<std::size_t> chosen = index_list(p.choice, problem.tokens, "choice");
   if (chosen.size() != problem.inputs)
@@ -462,6 +485,7 @@ void validate(const SelectParameters& p) {
                             training::trained_named(p.train));
   if (!p.choice.empty()) (void)given_choice(p, problem);
   (void)index_list(p.relaxed, problem.inputs, "relaxed");
+  (void)start_list(p.starts, problem.dim);
 }
 
 SelectRecord run_select(const SelectParameters& p, const SelectContext& context) {
@@ -474,7 +498,7 @@ SelectRecord run_select(const SelectParameters& p, const SelectContext& context)
   std::optional<Training> run;
   Evaluation e;
   if (p.choice.empty()) {
-    run.emplace(p, objective, context);
+    run.emplace(p, objective, context, objective.start());
     run->run();
     take(objective, *run, r);
     if (r.status == flow::Status::interrupted || r.status == flow::Status::not_finite) return r;
@@ -494,6 +518,7 @@ SelectRecord run_select(const SelectParameters& p, const SelectContext& context)
   observe_attention(e, r.problem.tokens, r.selected, end);
   r.softmax_min = end.softmax_min;
   solve_margins(objective, e, context, r);
+  train_others(objective, context, r);
   if (context.stop && context.stop()) r.status = flow::Status::interrupted;
   if (!run || r.status == flow::Status::interrupted) return r;
   for (const Moment& at : run->moments()) {

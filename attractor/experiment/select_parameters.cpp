@@ -2,12 +2,24 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "attractor/base/error.hpp"
 
 namespace attractor::experiment {
 namespace {
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> words;
+  for (std::size_t begin = 0; begin <= text.size() && !text.empty();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    words.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
 
 ParameterList model_list(SelectParameters& p) {
   const std::string group = "Model";
@@ -102,6 +114,11 @@ ParameterList optimiser_list(SelectParameters& p) {
        .target = &p.outputs,
        .least = 2,
        .most = 100000},
+      {.name = "starts",
+       .group = group,
+       .help = "train p from these starts too, and draw their paths",
+       .target = &p.starts,
+       .words = "vectors with ; between them, like '0,1;0,0.5'"},
   };
 }
 
@@ -223,6 +240,8 @@ void check(const SelectParameters& p) {
   if (p.basins && (!bends || trained.head || p.mirror != 2))
     throw Error("basins are for p or W, with v frozen and without mirror");
   (void)radius_list(p.path);
+  if (!p.starts.empty() && (p.train != "p" || !p.choice.empty()))
+    throw Error("starts are for training p alone; leave out choice, or give one p0");
   if (p.exact && (trained.attention != training::AttentionPart::prompt || p.mirror != 2))
     throw Error("exact checks the Euclidean margin of p only");
 }
@@ -249,33 +268,44 @@ training::DescentOptions descent_options(const SelectParameters& p) {
 
 std::vector<double> radius_list(const std::string& text) {
   std::vector<double> radii;
-  for (std::size_t begin = 0; begin <= text.size() && !text.empty();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string word = text.substr(begin, end - begin);
+  for (const std::string& word : split(text, ',')) {
     double radius = 0;
     if (!parse_real(word, radius) || !(radius > (radii.empty() ? 0 : radii.back())) ||
         !(radius <= 1e12))
       throw Error(fmt::format(
           "path: '{}' is not allowed; allowed: ascending numbers above 0 and up to 1e12", word));
     radii.push_back(radius);
-    begin = end + 1;
   }
   return radii;
+}
+
+std::vector<std::vector<double>> start_list(const std::string& text, std::size_t dim) {
+  std::vector<std::vector<double>> starts;
+  for (const std::string& vector : split(text, ';')) {
+    starts.emplace_back();
+    for (const std::string& word : split(vector, ',')) {
+      double x = 0;
+      if (!parse_real(word, x) || !(std::abs(x) < 1e150))
+        throw Error(fmt::format("starts: '{}' is not a number below 1e150 in size", word));
+      starts.back().push_back(x);
+    }
+    if (starts.back().size() != dim)
+      throw Error(
+          fmt::format("starts: '{}' has {} numbers; p has {}", vector, starts.back().size(), dim));
+  }
+  return starts;
 }
 
 std::vector<std::size_t> index_list(const std::string& text, std::size_t bound,
                                     const std::string& what) {
   std::vector<std::size_t> result;
-  for (std::size_t begin = 0; begin <= text.size() && !text.empty();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string word = text.substr(begin, end - begin);
+  for (const std::string& word : split(text, ',')) {
     std::size_t value = 0;
     const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (error != std::errc() || stop != word.data() + word.size() || value >= bound)
       throw Error(
           fmt::format("{}: '{}' is not a whole number from 0 to {}", what, word, bound - 1));
     result.push_back(value);
-    begin = end + 1;
   }
   return result;
 }

@@ -25,6 +25,7 @@ struct SelectParameters {
   double log10_time = 100;                  // flow: end time
   double tolerance = 1e-10;                 // flow
   std::uint64_t outputs = 200;              // rows of the record
+  std::string starts;                       // further starts of p
 
   std::string choice, relaxed;  // tokens and inputs, comma-separated
   bool local = false;           // find all locally optimal choices
@@ -50,6 +51,8 @@ std::string command(const SelectParameters& p);
 training::DescentOptions descent_options(const SelectParameters& p);
 /// "1,2,5,1e4" as ascending positive numbers; throws Error naming the entry.
 std::vector<double> radius_list(const std::string& text);
+/// "0,1;0,0.5" as vectors of `dim` numbers; throws Error naming the entry.
+std::vector<std::vector<double>> start_list(const std::string& text, std::size_t dim);
 /// "0,2,1" as numbers below `bound`; throws Error naming the entry. what: for messages.
 std::vector<std::size_t> index_list(const std::string& text, std::size_t bound,
                                     const std::string& what);

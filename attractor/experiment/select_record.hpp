@@ -30,6 +30,13 @@ struct SelectMoment {
 /// Name and value of every column, in order.
 std::vector<std::pair<std::string, double SelectMoment::*>> select_columns();
 
+/// The same training from another start.
+struct OtherStart {
+  std::vector<double> trajectory{};  // p at moments like those of the series
+  training::MaxMargin svm{};         // of the tokens it selects
+  double cosine = 0;
+};
+
 struct SelectRecord {
   SelectParameters parameters{};
   training::Problem problem{};
@@ -70,6 +77,7 @@ struct SelectRecord {
 
   std::vector<SelectMoment> series{};
   std::vector<double> trajectory{};  // weights at the moments of the series
+  std::vector<OtherStart> others{};
 };
 
 }  // namespace attractor::experiment

@@ -134,6 +134,19 @@ void add_path(const SelectRecord& r, Json& json) {
   }
 }
 
+void add_others(const SelectRecord& r, Json& json) {
+  if (r.others.empty()) return;
+  json["starts"] = Json::array();
+  const std::size_t d = r.problem.dim;
+  for (const OtherStart& other : r.others)
+    json["starts"].push_back({{"start", array(std::span(other.trajectory).first(d))},
+                              {"end", array(std::span(other.trajectory).last(d))},
+                              {"selected", other.svm.chosen},
+                              {"locally_optimal", other.svm.locally_optimal},
+                              {"globally_optimal", other.svm.globally_optimal},
+                              {"cosine_to_svm", number(other.cosine)}});
+}
+
 void add_exact(const SelectRecord& r, Json& json) {
   if (!r.exact) return;
   json["exact"] = {{"proved", r.exact->proved},
@@ -446,6 +459,7 @@ Json summary(const SelectRecord& r, double wall_seconds) {
   add_local(r, json);
   add_path(r, json);
   add_basins(r, json);
+  add_others(r, json);
   add_exact(r, json);
   json["version"] = kVersion;
   json["wall_seconds"] = wall_seconds;

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "attractor/training/test_problems.hpp"
+#include "tests/support/training_problems.hpp"
 
 namespace attractor::training {
 namespace {

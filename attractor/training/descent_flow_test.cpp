@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "attractor/flow/run.hpp"
-#include "attractor/training/test_problems.hpp"
+#include "tests/support/training_problems.hpp"
 
 namespace attractor::training {
 namespace {

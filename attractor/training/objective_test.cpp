@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "attractor/space/space.hpp"
-#include "attractor/training/test_problems.hpp"
+#include "tests/support/training_problems.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace attractor::training {

@@ -8,7 +8,7 @@
 
 #include "attractor/space/space.hpp"
 #include "attractor/training/max_margin.hpp"
-#include "attractor/training/test_problems.hpp"
+#include "tests/support/training_problems.hpp"
 
 namespace attractor::training {
 namespace {

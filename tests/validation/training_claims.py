@@ -153,6 +153,10 @@ class Claims(ProgramTest):
                 self.assertTrue(ngd["globally_optimal"])
                 self.assertTrue(ngd["equal_other_scores"])
                 self.assertGreater(ngd["cosine_to_svm"], 0.999999)
+        # All six starts of the published picture in one run.
+        starts = ";".join(f"0,{y},0" for y in (.5, 0, -.5, -1, -1.5))
+        several = self.select({**record("single_input_gFalse"), "p0": [0, 1, 0]}, "--starts", starts)
+        self.assertEqual([several["selected"][0]] + [s["selected"][0] for s in several["starts"]], [0, 0, 0, 0, 1, 1])
         norms = {100: 3.16, 200: 3.85, 500: 4.66, 1000: 5.24}  # |p| ~ log t, multi, gd with step 1
         problem = {**record("multi_input_seed0"), "p0": [0, 0, 0]}
         for steps, expected in norms.items():
@@ -375,6 +379,7 @@ class Claims(ProgramTest):
             answer = self.select({**problem, "p0": [0.01, 0.01, 0]}, "--mirror", q, "--optimizer", "flow", "--log10-time",
                                  2000)
             self.assertGreater(answer["cosine_to_svm"], 0.9999, q)
+            self.assertGreater(answer["velocity_cosine_to_svm"], 0.9999, q)
             self.assertLessEqual(answer["duality_gap"], 1e-10)
             limits[q] = answer["svm"]
         self.assertLess(cosine(limits[1.5], limits[3]), 0.99, "the geometries must differ")

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "attractor/training/problem.hpp"
+#include "attractor/training/examples.hpp"
 
 namespace attractor::training {
 
@@ -40,15 +40,7 @@ inline Problem with_scores(std::size_t n, std::size_t tokens, std::size_t dim,
   return p;
 }
 
-inline Problem authors_like() {
-  auto keys = deterministic(3, 7, 2, 2);
-  for (std::size_t row = 0; row < 21; ++row) {
-    const std::size_t t = row % 7;
-    const double centre[2] = {t == 0 ? 1 : t <= 3 ? -1 : -0.5, t == 0 ? 0 : t <= 3 ? 1 : -0.5};
-    for (std::size_t a = 0; a < 2; ++a) keys[row * 2 + a] = centre[a] + 0.2 * keys[row * 2 + a];
-  }
-  return with_scores(3, 7, 2, keys, {1, .5, .5, .5, .5, .5, .5});
-}
+inline Problem authors_like() { return example({.name = "authors-like"}); }
 
 inline Problem single_input(const std::vector<double>& scores) {
   return with_scores(1, 3, 2, {-0.1, 1, 1, 0, 0, 0}, scores);
