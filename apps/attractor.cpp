@@ -11,6 +11,7 @@
 #include <map>
 #include <new>
 
+#include "apps/bridge_command.hpp"
 #include "apps/exit_status.hpp"
 #include "apps/flow_command.hpp"
 #include "apps/problem_command.hpp"
@@ -86,7 +87,8 @@ int main(int argc, char** argv) {
       "Examples:\n  attractor flow --tokens 64 --dim 3 --beta 40 --time inf --out collapse\n"
       "  attractor select data.json --optimizer flow --log10-time 100\n\n"
       "Exit status: 0 done, 2 bad input, 3 the numerics could not deliver, 130 interrupted.");
-  const Commands commands = {{"flow", add_flow_command(app)},
+  const Commands commands = {{"bridge", add_bridge_command(app)},
+                             {"flow", add_flow_command(app)},
                              {"problem", add_problem_command(app)},
                              {"select", add_select_command(app)}};
   const int status = run(app, argc, argv, commands);

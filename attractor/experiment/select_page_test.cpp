@@ -13,7 +13,7 @@
 #include "attractor/report/hdf5.hpp"
 #include "attractor/space/space.hpp"
 #include "attractor/training/examples.hpp"
-#include "attractor/training/test_problems.hpp"
+#include "tests/support/training_problems.hpp"
 
 namespace attractor::experiment {
 namespace {

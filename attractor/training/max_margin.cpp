@@ -1,6 +1,6 @@
 #include "attractor/training/max_margin.hpp"
 
-#include <Eigen/Dense>
+#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -28,9 +28,9 @@ double alone(const Problem& p, std::size_t i, std::size_t t, std::span<const dou
 
 std::size_t rank_of(std::span<const double> w, std::size_t d) {
   const auto n = static_cast<Eigen::Index>(d);
-  const Eigen::VectorXd values =
-      Eigen::BDCSVD<Eigen::MatrixXd>(Eigen::Map<const Matrix>(w.data(), n, n)).singularValues();
-  return static_cast<std::size_t>((values.array() > 1e-7 * values[0]).count());
+  Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr(Eigen::Map<const Matrix>(w.data(), n, n));
+  qr.setThreshold(1e-7);
+  return static_cast<std::size_t>(qr.rank());
 }
 
 }  // namespace

@@ -1,0 +1,365 @@
+#include "attractor/experiment/bridge_experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <span>
+#include <utility>
+
+#include "attractor/base/error.hpp"
+#include "attractor/depth/attention_flow.hpp"
+#include "attractor/experiment/select_experiment.hpp"
+#include "attractor/observe/merge_tree.hpp"
+#include "attractor/tokens/components.hpp"
+#include "attractor/training/problem_file.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+using training::Problem;
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr std::size_t kMoments = 600;   // of training, about; more for more checkpoints
+constexpr double kTrainingShare = 0.1;  // of the progress bar
+
+ParameterList training_list(BridgeParameters& p) {
+  const std::string group = "Training";
+  return {
+      {.name = "train",
+       .group = group,
+       .help = "what is trained: the prompt p, or W",
+       .target = &p.train,
+       .choices = {"p", "W"}},
+      {.name = "loss",
+       .group = group,
+       .help = "of output f and label y: -yf, ln(1+e^-yf), e^-yf",
+       .target = &p.loss,
+       .choices = {"linear", "logistic", "exponential"}},
+      {.name = "log10-time",
+       .group = group,
+       .help = "log10 of the time gradient flow ends at",
+       .target = &p.log10_time,
+       .least = 1,
+       .most = 1e4},
+      {.name = "train-tolerance",
+       .group = group,
+       .help = "error of the weights, relative to max(1, their norm)",
+       .target = &p.train_tolerance,
+       .least = 1e-14,
+       .most = 0.1},
+      {.name = "checkpoints",
+       .group = group,
+       .help = "moments, evenly in ln t, whose attention moves the tokens",
+       .target = &p.checkpoints,
+       .least = 2,
+       .most = 1000},
+  };
+}
+
+ParameterList depth_list(BridgeParameters& p) {
+  const std::string group = "Flow of tokens";
+  return {
+      {.name = "tokens-from",
+       .group = group,
+       .help = "random: uniform on the sphere; problem: its first input, scaled to length one",
+       .target = &p.tokens_from,
+       .choices = {"random", "problem"}},
+      {.name = "tokens",
+       .group = group,
+       .help = "random: number of tokens",
+       .target = &p.tokens,
+       .least = 2,
+       .most = 1e5},
+      {.name = "dim",
+       .group = group,
+       .help = "random: dimension; 0: 3 with p, the problem's with W",
+       .target = &p.dim,
+       .most = 65536},
+      {.name = "seed", .group = group, .help = "random: seed", .target = &p.seed},
+      {.name = "time",
+       .group = group,
+       .help = "end time of every flow, in attention layers of step 1",
+       .target = &p.time,
+       .least = 0,
+       .most = 1e12,
+       .above_least = true},
+      {.name = "tolerance",
+       .group = group,
+       .help = "error of every token",
+       .target = &p.tolerance,
+       .least = 1e-14,
+       .most = 0.1},
+  };
+}
+
+// Moments lie evenly in ln t and the checkpoints among them.
+SelectParameters training_parameters(const BridgeParameters& p) {
+  const std::uint64_t between = (kMoments + p.checkpoints - 1) / p.checkpoints;
+  SelectParameters select;
+  select.data = p.data;
+  select.train = p.train;
+  select.loss = p.loss;
+  select.optimizer = "flow";
+  select.log10_time = p.log10_time;
+  select.tolerance = p.train_tolerance;
+  select.outputs = between * p.checkpoints + 1;
+  return select;
+}
+
+TokenSet problem_tokens(const Problem& problem) {
+  TokenSet result{.dim = problem.dim};
+  for (std::size_t t = 0; t < problem.tokens; ++t) {
+    const std::span<const double> token = problem.token(0, t);
+    const double length = norm(token);
+    if (!(length > 0))
+      throw Error(fmt::format(
+          "token {} of the first input is zero and has no place on the sphere; use --tokens-from "
+          "random",
+          t));
+    for (const double x : token) result.data.push_back(x / length);
+  }
+  return result;
+}
+
+TokenSet start_of(const BridgeParameters& p, const Problem& problem) {
+  if (problem.dim < 2 && (p.train == "W" || p.tokens_from == "problem"))
+    throw Error("the problem has tokens of one number; their sphere is two points, nothing flows");
+  if (p.tokens_from == "problem") return problem_tokens(problem);
+  const std::size_t own = p.train == "W" ? problem.dim : 3;
+  const std::size_t dim = p.dim == 0 ? own : p.dim;
+  if (p.train == "W" && dim != own)
+    throw Error(
+        fmt::format("dim = {} does not fit W, which is {} x {}; leave --dim out", dim, own, own));
+  if (dim < 2) throw Error("dim = 1 is not allowed; allowed: 0, or 2 to 65536");
+  return make_tokens({.tokens = p.tokens, .dim = dim, .seed = p.seed});
+}
+
+// ---- Training.
+
+// The least lead of a selected token over another one of its input.
+double least_lead(const Problem& p, std::span<const double> queries,
+                  std::span<const std::size_t> selected) {
+  double least = std::numeric_limits<double>::infinity();
+  std::vector<double> difference(p.dim);
+  for (std::size_t i = 0; i < p.inputs; ++i) {
+    const auto u = queries.size() > p.dim ? queries.subspan(i * p.dim, p.dim) : queries;
+    for (std::size_t t = 0; t < p.tokens; ++t) {
+      if (t == selected[i]) continue;
+      const auto mine = p.token(i, selected[i]), other = p.token(i, t);
+      for (std::size_t a = 0; a < p.dim; ++a) difference[a] = mine[a] - other[a];
+      least = std::min(least, dot(difference, u));
+    }
+  }
+  return least;
+}
+
+std::vector<BridgeMoment> moments_of(const SelectRecord& r) {
+  const training::Objective objective(r.problem, training::loss_named(r.parameters.loss),
+                                      training::trained_named(r.parameters.train));
+  std::vector<BridgeMoment> moments;
+  training::Evaluation e;
+  for (std::size_t k = 0; k < r.series.size(); ++k) {
+    objective.evaluate(std::span(r.trajectory).subspan(k * objective.dim(), objective.dim()), e);
+    const double lead = least_lead(r.problem, e.query, r.selected);
+    const SelectMoment& m = r.series[k];
+    moments.push_back({.log_time = m.log10_time * std::numbers::ln10,
+                       .norm = m.attention_norm,
+                       .margin = m.attention_norm > 0 ? lead / m.attention_norm : kNone,
+                       .softmax_min = m.softmax_min,
+                       .bound = logistic_weight(r.problem.tokens, lead)});
+  }
+  return moments;
+}
+
+// Where in a step, as a share of it, a number of the weights passes `level` from below.
+template <class Number>
+double crossing(const flow::Step& step, const Number& number, double level) {
+  std::vector<double> state(step.after.size());
+  double low = 0, high = 1;
+  for (int k = 0; k < 50; ++k) {
+    const double middle = 0.5 * (low + high);
+    step.stepper.interpolate(middle, state);
+    (number(state) < level ? low : high) = middle;
+  }
+  return high;
+}
+
+// ln t from which on a number stays at or above `level`; NaN if it ends below, -infinity if it
+// always was there.
+// Between two moments attention may switch altogether (|p| moves by T / 4 in a unit of ln t), so
+// training is repeated from the one to the other and the moment found on its dense output.
+template <class Number>
+double reached(const BridgeRecord& r, const training::Objective& objective,
+               double BridgeMoment::*column, const Number& number, double level) {
+  std::size_t k = r.moments.size();
+  while (k > 0 && r.moments[k - 1].*column >= level) --k;
+  if (k == r.moments.size()) return kNone;
+  if (k == 0) return r.moments[0].log_time;
+  training::DescentFlow flow(objective, descent_options(r.training.parameters));
+  flow::Progress progress{
+      .state = flow.state(
+          std::span(r.training.trajectory).subspan((k - 1) * objective.dim(), objective.dim())),
+      .time = k == 1 ? flow::Time(0) : flow::Time(1, r.moments[k - 1].log_time)};
+  double found = r.moments[k].log_time;
+  const flow::Hooks hooks{.step = [&](const flow::Step& step) {
+    if (number(step.before) < level && number(step.after) >= level)
+      found = step.at(crossing(step, number, level)).log();
+  }};
+  const flow::Plan plan{.end = flow::Time(1, r.moments[k].log_time),
+                        .tolerance = r.training.parameters.tolerance};
+  return flow::run(flow, flow::dormand_prince(), plan, progress, hooks) == flow::Status::complete
+             ? found
+             : kNone;
+}
+
+BridgeTheory theory_of(const BridgeRecord& r) {
+  const SelectRecord& t = r.training;
+  const training::Objective objective(t.problem, training::loss_named(t.parameters.loss),
+                                      training::trained_named(t.parameters.train));
+  training::Evaluation e;
+  const auto smallest_weight = [&](std::span<const double> weights) {
+    objective.evaluate(weights, e);
+    double least = 1;
+    for (std::size_t i = 0; i < t.selected.size(); ++i)
+      least = std::min(least, e.weight[i * t.problem.tokens + t.selected[i]]);
+    return least;
+  };
+  BridgeTheory theory{.norm = t.svm && t.svm->feasible() ? t.svm->norm : kNone};
+  theory.transition_norm = theory.norm * std::log(static_cast<double>(t.problem.tokens) - 1);
+  theory.transition_log_time = reached(
+      r, objective, &BridgeMoment::norm,
+      [](std::span<const double> weights) { return norm(weights); }, theory.transition_norm);
+  theory.half_log_time = reached(r, objective, &BridgeMoment::softmax_min, smallest_weight, 0.5);
+  const BridgeMoment &last = r.checkpoints.back().training,
+                     &before = r.checkpoints[r.checkpoints.size() - 2].training;
+  theory.slope = (last.norm - before.norm) / (last.log_time - before.log_time);
+  return theory;
+}
+
+// ---- Tokens.
+
+Attention attention_at(const BridgeParameters& p, std::size_t dim,
+                       std::span<const double> trained) {
+  const double length = norm(trained);
+  Attention attention{.rule = Rule::softmax, .beta = length, .dim = dim, .on_sphere = true};
+  if (p.train != "W" || !(length > 0)) return attention;
+  attention.query.assign(trained.begin(), trained.end());
+  for (double& x : attention.query) x /= length;
+  return attention;
+}
+
+// Radii and cosines are those `attractor flow` takes by itself, so that it repeats every flow.
+BridgeCheckpoint flow_tokens(const BridgeParameters& p, const TokenSet& start, Attention attention,
+                             const std::function<bool()>& stop) {
+  const double beta = attention.beta;
+  depth::AttentionFlow flow(std::move(attention), start.count(),
+                            std::max(1e-9, 0.1 * std::sqrt(p.tolerance / (1 + beta))));
+  BridgeCheckpoint result{.cluster_cosine = 1 - std::min(1e-3, 1 / (20 * std::max(beta, 1e-300)))};
+  const observe::ObserveOptions options{
+      .cluster_radius = std::sqrt(2 * (1 - result.cluster_cosine)), .seed = p.seed};
+  const double logit_bound = flow.attention().logit_bound();
+  observe::MergeTree tree(start.count(), start.dim, options.cluster_radius);
+  flow::Progress progress{.state = start.data};
+  tree.start(progress.time, progress.state, flow.owner());
+  const auto measure = [&](const flow::Time& time, std::span<const double> state) {
+    return observe::observe(flow.attention(), logit_bound, state, flow.masses(), time, options,
+                            false);
+  };
+  const flow::Hooks hooks{
+      .output = [&](const flow::Time& t,
+                    std::span<const double> s) { result.start = measure(t, s); },
+      .step = [&](const flow::Step& step) { tree.watch(step, flow.owner()); },
+      .stop = stop};
+  const flow::Plan plan{
+      .end = flow::Time(p.time), .outputs = {flow::Time(0)}, .tolerance = p.tolerance};
+  result.status = flow::run(flow, flow::dormand_prince(), plan, progress, hooks);
+  result.steps = progress.steps;
+  if (result.status == flow::Status::interrupted) return result;
+  result.end = measure(progress.time, progress.state);
+  for (const observe::Merge& merge : tree.merges())  // ascending; at 0: together from the start
+    if (!result.first_merge && merge.time.value() > 0) result.first_merge = merge.time.value();
+  result.positions = flow.expand(progress.state);
+  const Components found = components(progress.state, start.dim, options.cluster_radius);
+  for (const std::uint32_t owner : flow.owner()) result.clusters.push_back(found.label[owner]);
+  return result;
+}
+
+void cross(const BridgeContext& context, BridgeRecord& r) {
+  const BridgeParameters& p = r.parameters;
+  const std::size_t intervals = r.moments.size() - 1, count = p.checkpoints;
+  if (intervals < count)
+    throw Error(fmt::format("checkpoints = {}: weights of {} numbers allow at most {}", count,
+                            r.training.weights.size(), intervals));
+  const std::size_t size = r.training.weights.size();
+  for (std::size_t k = 1; k <= count; ++k) {
+    const std::size_t moment = intervals * k / count;
+    if (context.report)
+      context.report(kTrainingShare + (1 - kTrainingShare) * static_cast<double>(k - 1) /
+                                          static_cast<double>(count),
+                     fmt::format("tokens, checkpoint {} of {}", k, count));
+    const auto trained = std::span(r.training.trajectory).subspan(moment * size, size);
+    r.checkpoints.push_back(
+        flow_tokens(p, r.start, attention_at(p, r.start.dim, trained), context.stop));
+    r.checkpoints.back().training = r.moments[moment];
+    r.checkpoints.back().weights.assign(trained.begin(), trained.end());
+    const flow::Status status = r.checkpoints.back().status;
+    if (!flow::delivered(status) && r.status == flow::Status::complete) r.status = status;
+    if (status == flow::Status::interrupted) return;
+  }
+  r.theory = theory_of(r);
+}
+
+}  // namespace
+
+ParameterList list(BridgeParameters& p) {
+  ParameterList all = training_list(p);
+  const ParameterList tokens = depth_list(p);
+  all.insert(all.end(), tokens.begin(), tokens.end());
+  return all;
+}
+
+ParameterList stored_list(BridgeParameters& p) {
+  ParameterList all = list(p);
+  all.insert(all.begin(),
+             {.name = "data", .group = "Training", .help = "problem", .target = &p.data});
+  return all;
+}
+
+void check_use(const BridgeParameters& p, const std::vector<std::string>& given) {
+  for (const char* name : {"tokens", "dim", "seed"})
+    if (p.tokens_from == "problem" && std::find(given.begin(), given.end(), name) != given.end())
+      throw Error(fmt::format("--{} is used by --tokens-from random only", name));
+}
+
+std::string command(const BridgeParameters& p) {
+  BridgeParameters mine = p, defaults;
+  return command_line("attractor bridge " + shell_word(p.data), list(mine), list(defaults));
+}
+
+double logistic_weight(std::size_t tokens, double lead) {
+  return 1 / (1 + (static_cast<double>(tokens) - 1) * std::exp(-lead));
+}
+
+void validate(const BridgeParameters& p) {
+  validate(training_parameters(p));
+  (void)start_of(p, training::read_problem(p.data));
+}
+
+BridgeRecord run_bridge(const BridgeParameters& p, const BridgeContext& context) {
+  BridgeRecord r{.parameters = p};
+  r.training = run_select(training_parameters(p),
+                          {.stop = context.stop, .report = [&](double done, const std::string& n) {
+                             if (context.report) context.report(kTrainingShare * done, n);
+                           }});
+  r.status = r.training.status;
+  r.start = start_of(p, r.training.problem);
+  if (!flow::delivered(r.status)) return r;
+  r.moments = moments_of(r.training);
+  cross(context, r);
+  return r;
+}
+
+}  // namespace attractor::experiment

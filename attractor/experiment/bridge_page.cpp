@@ -1,0 +1,429 @@
+#include "attractor/experiment/bridge_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "attractor/base/file.hpp"
+#include "attractor/experiment/flow_view.hpp"
+#include "attractor/experiment/flow_viewer.hpp"
+#include "attractor/experiment/token_figure.hpp"
+#include "attractor/report/html.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+using report::Axis;
+using report::curve;
+using report::html_markup;
+using report::html_text;
+using report::Mark;
+using report::Panel;
+using report::Scale;
+using report::Series;
+
+constexpr double kHalf = 560, kPlot = 330, kEntry = 17;  // pixels
+constexpr std::size_t kPictures = 5;                     // checkpoints shown as pictures
+
+// ---- In words.
+
+std::string bars(const BridgeRecord& r) { return "|" + r.parameters.train + "|"; }
+std::string best_norm(const BridgeRecord& r) { return "|" + r.parameters.train + "^{mm}|"; }
+
+double log10_time(const BridgeMoment& m) { return m.log_time / std::numbers::ln10; }
+
+/// "t = 3.2·10^{5}" of ln t.
+std::string when(double log_time) {
+  return std::isnan(log_time) ? "–" : "t = " + power_text(log_time / std::numbers::ln10);
+}
+
+std::string counted(double number, const std::string& what) {
+  return fmt::format("{:.0f} {}{}", number, what, number == 1 ? "" : "s");
+}
+
+std::string place(const BridgeRecord& r) {
+  return r.start.dim == 2 ? "on the circle" : "on the sphere S" + superscript(r.start.dim - 1);
+}
+
+// ---- The tokens as the pages of `attractor flow` show them, with training time for time.
+
+FlowRecord token_record(const BridgeRecord& r) {
+  FlowRecord record;
+  record.tokens = r.start.count();
+  record.dim = r.start.dim;
+  for (const BridgeCheckpoint& c : r.checkpoints)
+    record.snapshots.push_back({flow::Time(1, c.training.log_time), c.positions, c.clusters, {}});
+  return record;
+}
+
+/// Colours: the clusters of the latest checkpoint that has few enough to tell apart.
+void colour_by_clusters(FlowRecord record, FlowView& view) {
+  for (; !record.snapshots.empty(); record.snapshots.pop_back()) {
+    const std::size_t count = clusters_of(record.snapshots.back());
+    if (count < 2 || count > report::kPalette.size()) continue;
+    const FlowView coloured = flow_view(record);
+    view.palette = coloured.palette;
+    view.group = coloured.group;
+    view.reference = coloured.reference;
+    return;
+  }
+}
+
+struct Pictures {
+  FlowRecord record;
+  FlowView view;
+};
+
+Pictures pictures_of(const BridgeRecord& r) {
+  Pictures p{.record = token_record(r)};
+  p.view = flow_view(p.record);
+  colour_by_clusters(p.record, p.view);
+  return p;
+}
+
+/// The common start, then the ends at telling checkpoints.
+PageFigure token_pictures(const BridgeRecord& r) {
+  const Pictures all = pictures_of(r);
+  FlowRecord record = all.record;
+  record.snapshots = {{flow::Time(0), r.start.data, std::vector<std::uint32_t>(record.tokens), {}}};
+  std::vector<std::string> titles = {"start of every flow"};
+  for (const std::size_t k : telling_snapshots(all.view, kPictures)) {
+    const BridgeCheckpoint& c = r.checkpoints[k];
+    record.snapshots.push_back(all.record.snapshots[k]);
+    titles.push_back(fmt::format("{},  β = {:.3g}:  {}", when(c.training.log_time), c.training.norm,
+                                 counted(c.end.clusters, "cluster")));
+  }
+  FlowView view = flow_view(record);
+  view.palette = all.view.palette;
+  view.group = all.view.group;
+  FlowFigure drawn = token_figure(record, view);
+  for (std::size_t k = 0; k < titles.size(); ++k) drawn.figure.panels[k].title = titles[k];
+  std::string caption = fmt::format(
+      "The same tokens {}, after depth {:.4g} under the attention learnt by training time t.",
+      view.caption, r.parameters.time);
+  if (r.parameters.train == "p")
+    caption +=
+        " Young attention is warm: every token is drawn to all others. Old attention is cold: it "
+        "looks at near tokens only, and distant clusters no longer feel each other.";
+  if (view.palette.size() > 1)
+    caption += " Colour: the cluster at " +
+               when(r.checkpoints[all.view.reference].training.log_time) + ".";
+  return {std::move(drawn.figure), caption + " Area: the number of tokens on the spot.", true};
+}
+
+// ---- Curves.
+
+PageFigure plot(std::string id, std::string title, Axis x, Axis y, std::vector<Series> series,
+                std::string caption) {
+  PageFigure result{.figure = {.id = std::move(id), .title = std::move(title), .width = kHalf},
+                    .caption = std::move(caption)};
+  const auto entries =
+      std::count_if(series.begin(), series.end(), [](const Series& s) { return !s.title.empty(); });
+  result.figure.height = kPlot + kEntry * static_cast<double>(entries);
+  result.figure.panels = {Panel{.x = std::move(x), .y = std::move(y), .series = std::move(series)}};
+  return result;
+}
+
+Axis time_axis() { return {.label = "training time t", .scale = Scale::power}; }
+
+/// A line through x(row), y(row).
+template <class Row, class X, class Y>
+Series line(const std::vector<Row>& rows, report::Colour colour, std::string title, const X& x,
+            const Y& y) {
+  Series series = curve(colour, 2.4);
+  series.title = std::move(title);
+  for (const Row& row : rows) add_point(series, x(row), y(row));
+  return series;
+}
+
+/// The same as dots: one for each checkpoint.
+Series as_dots(Series series) {
+  series.mark = Mark::points;
+  series.size = 4.4;
+  series.title.clear();
+  return series;
+}
+
+double checkpoint_time(const BridgeCheckpoint& c) { return log10_time(c.training); }
+
+PageFigure norm_figure(const BridgeRecord& r) {
+  const auto norm = [](const BridgeMoment& m) { return m.norm; };
+  const auto checkpoint_norm = [](const BridgeCheckpoint& c) { return c.training.norm; };
+  std::vector<Series> series;
+  const BridgeMoment& last = r.moments.back();
+  if (std::isfinite(r.theory.norm)) {
+    series.push_back(
+        line(r.moments, report::kInk,
+             fmt::format("theory: slope {} = {:.4g} in ln t", best_norm(r), r.theory.norm),
+             log10_time, [&](const BridgeMoment& m) {
+               return last.norm + r.theory.norm * (m.log_time - last.log_time);
+             }));
+    series.back().dashed = true;
+    series.back().width = 1.4;
+  }
+  series.push_back(
+      line(r.moments, report::kVermillion, bars(r) + " = β, trained", log10_time, norm));
+  series.push_back(
+      as_dots(line(r.checkpoints, report::kVermillion, "", checkpoint_time, checkpoint_norm)));
+  PageFigure result =
+      plot("norm", "Training cools attention", time_axis(),
+           {.label = bars(r) + " = inverse temperature β", .low = 0}, std::move(series),
+           "The norm of what is trained is the inverse temperature of attention; it grows like the "
+           "logarithm of time. Dots: checkpoints.");
+  Panel& panel = result.figure.panels[0];
+  panel.x.low = log10_time(r.moments[1]);
+  panel.x.high = log10_time(last);
+  panel.y.high = 1.05 * std::max(1e-3, last.norm);
+  return result;
+}
+
+/// Where the selected weight has come close to 1.
+double settled_norm(const BridgeRecord& r) {
+  for (const BridgeMoment& m : r.moments)
+    if (m.softmax_min > 0.995) return m.norm;
+  return r.moments.back().norm;
+}
+
+/// Interrupted where attention switches between two moments: a chord would be no weight it had.
+Series without_chords(Series series) {
+  Series result = curve(series.colour, series.width);
+  result.title = std::move(series.title);
+  for (std::size_t k = 0; k < series.x.size(); ++k) {
+    if (k > 0 && std::abs(series.y[k] - series.y[k - 1]) > 0.3)
+      add_point(result, std::nan(""), std::nan(""));
+    add_point(result, series.x[k], series.y[k]);
+  }
+  return result;
+}
+
+PageFigure weight_figure(const BridgeRecord& r) {
+  const auto norm = [](const BridgeMoment& m) { return m.norm; };
+  const double telling = std::fmax(5 * r.theory.transition_norm, 1.15 * settled_norm(r));
+  const double most = std::max(1e-3, std::min(r.moments.back().norm, telling));
+  std::vector<Series> series;
+  if (std::isfinite(r.theory.norm)) {
+    Series logistic = curve(report::kInk, 1.4);
+    logistic.dashed = true;
+    logistic.title = fmt::format("logistic of the largest margin, 1 / {}", best_norm(r));
+    for (int k = 0; k <= 200; ++k) {
+      const double at = most * k / 200;
+      add_point(logistic, at, logistic_weight(r.training.problem.tokens, at / r.theory.norm));
+    }
+    series.push_back(std::move(logistic));
+  }
+  series.push_back(without_chords(line(r.moments, report::kOrange,
+                                       "proved bound: margin of the present direction", norm,
+                                       [](const BridgeMoment& m) { return m.bound; })));
+  series.push_back(
+      without_chords(line(r.moments, report::kBlue, "smallest weight of a selected token", norm,
+                          [](const BridgeMoment& m) { return m.softmax_min; })));
+  series.push_back(as_dots(line(
+      r.checkpoints, report::kBlue, "", [](const BridgeCheckpoint& c) { return c.training.norm; },
+      [](const BridgeCheckpoint& c) { return c.training.softmax_min; })));
+  PageFigure result = plot(
+      "weight", "From mixing to selecting", {.label = bars(r) + " = β", .low = 0, .high = most},
+      {.label = "softmax weight", .low = 0, .high = 1.04}, std::move(series),
+      fmt::format("The weight of selected tokens never falls below the bound. Grey line: {} = {} "
+                  "ln(T − 1), where the logistic passes one half.",
+                  bars(r), best_norm(r)));
+  if (r.theory.transition_norm > 0)
+    result.figure.panels[0].vertical = {{.at = r.theory.transition_norm, .width = 1.4}};
+  return result;
+}
+
+PageFigure cluster_figure(const BridgeRecord& r) {
+  const auto clusters = [](const BridgeCheckpoint& c) { return c.end.clusters; };
+  std::vector<Series> series;
+  double most = 4;  // fewer would ask for ticks between whole numbers
+  for (const BridgeCheckpoint& c : r.checkpoints) most = std::max(most, c.end.clusters);
+  if (r.start.dim == 2 && r.parameters.train == "p") {
+    series.push_back(
+        line(r.checkpoints, report::kInk, "√(2β), the fastest mode on the circle", checkpoint_time,
+             [](const BridgeCheckpoint& c) { return std::sqrt(2 * c.training.norm); }));
+    series.back().dashed = true;
+    series.back().width = 1.4;
+    most = std::max(most, series.back().y.back());
+  }
+  series.push_back(line(r.checkpoints, report::kBlue, "", checkpoint_time, clusters));
+  series.push_back(as_dots(series.back()));
+  const bool log = most > 40;
+  return plot("clusters", "What depth makes of it: clusters", time_axis(),
+              {.label = "clusters at the end of depth",
+               .scale = log ? Scale::log : Scale::linear,
+               .low = log ? 0.75 : 0,
+               .high = most * (log ? 1.3 : 1.1)},
+              std::move(series),
+              fmt::format("Clusters of {} tokens after depth {:.4g}, for the attention of each "
+                          "checkpoint.",
+                          grouped(r.start.count()), r.parameters.time));
+}
+
+PageFigure entropy_figure(const BridgeRecord& r) {
+  const double tokens = std::log(static_cast<double>(r.start.count()));
+  const double inputs = std::log(static_cast<double>(r.training.problem.tokens));
+  Series training = curve(report::kOrange, 2.4);
+  training.title = "training: mean over inputs";
+  for (const SelectMoment& m : r.training.series)
+    add_point(training, m.log10_time, m.entropy / inputs);
+  Series depth =
+      line(r.checkpoints, report::kGreen, "depth: mean over tokens, at the start", checkpoint_time,
+           [&](const BridgeCheckpoint& c) { return c.start.attention_entropy / tokens; });
+  Series dots = as_dots(depth);
+  PageFigure result =
+      plot("entropy", "Attention narrows in both halves", time_axis(),
+           {.label = "entropy / largest", .low = 0, .high = 1.04},
+           {std::move(training), std::move(depth), std::move(dots)},
+           "Entropy of attention: 1 when all tokens are looked at alike, 0 when one takes all. "
+           "Both cool together, but near tokens on a sphere are hard to tell apart.");
+  result.figure.panels[0].x.low = log10_time(r.moments[1]);
+  result.figure.panels[0].x.high = log10_time(r.moments.back());
+  return result;
+}
+
+// ---- Parts of the page.
+
+std::string tiles(const BridgeRecord& r) {
+  const BridgeTheory& t = r.theory;
+  const auto number = [](double x) { return std::isfinite(x) ? fmt::format("{:.4g}", x) : "–"; };
+  const BridgeMoment &first = r.checkpoints.front().training, &last = r.checkpoints.back().training;
+  const auto [few, many] = std::minmax_element(
+      r.checkpoints.begin(), r.checkpoints.end(),
+      [](const auto& a, const auto& b) { return a.end.clusters < b.end.clusters; });
+  std::string text = "<dl class=\"tiles roomy\">\n";
+  text += tile("growth d" + bars(r) + " / d ln t", number(t.slope),
+               fmt::format("theory, in the limit: {} = {}", best_norm(r), number(t.norm)));
+  text += tile("transition at " + bars(r), number(t.transition_norm),
+               !std::isnan(t.transition_log_time) ? "reached at " + when(t.transition_log_time)
+                                                  : "not crossed during this run");
+  text += tile("all selected weights ≥ ½", when(t.half_log_time), "and ever after");
+  text += tile("inverse temperature β", number(first.norm) + " to " + number(last.norm),
+               "first to last checkpoint");
+  text += tile(
+      "clusters", fmt::format("{:.0f} to {:.0f}", few->end.clusters, many->end.clusters),
+      fmt::format("of {} tokens, after depth {:.4g}", grouped(r.start.count()), r.parameters.time));
+  if (r.status != flow::Status::complete)
+    text += tile("status", status_words(r.status), std::string(flow::remedy(r.status)));
+  return text + "</dl>\n";
+}
+
+std::string warning(const BridgeRecord& r) {
+  if (!r.training.at_minimum) return "";
+  return "<div class=\"card text warning\"><p>Training rests at a minimum of finite norm: "
+         "attention mixes tokens, none is selected, and the growth that theory predicts does not "
+         "happen.</p></div>\n";
+}
+
+std::string pictures(const BridgeRecord& r, const std::filesystem::path& directory) {
+  std::string complaint, stack, wide, pair;
+  for (const DrawnFigure& figure : draw_figures(bridge_figures(r), directory, complaint)) {
+    const bool beside = figure.id == "norm" || figure.id == "weight";
+    (figure.wide ? wide : beside ? stack : pair) += figure.html;
+  }
+  if (!complaint.empty())
+    stack = "<div class=\"card text\"><p>" + html_text(complaint) + "</p></div>\n";
+  const Pictures p = pictures_of(r);
+  std::string text = fmt::format(
+      "<p class=\"note left\">Slide through training: where the tokens end after depth {:.4g}, "
+      "under the attention learnt by time t.</p>\n<section class=\"hero\">\n",
+      r.parameters.time);
+  text += flow_viewer(p.record, p.view);
+  text += "<div class=\"stack\">\n" + stack + "</div>\n</section>\n";
+  if (!pair.empty()) pair = "<div class=\"pair\">\n" + pair + "</div>\n";
+  return text + "<section>\n" + wide + pair + "</section>\n";
+}
+
+std::string checkpoint_table(const BridgeRecord& r) {
+  std::string text =
+      "<h2>Checkpoints</h2>\n<div class=\"card scroll\"><table "
+      "class=\"numbers\">\n<tr>";
+  for (const std::string& name :
+       {std::string("training time"), bars(r) + " = β", std::string("selected weight"),
+        std::string("bound"), std::string("entropy of depth, nats"), std::string("clusters"),
+        std::string("mean cosine"), std::string("energy ratio"), std::string("first merge")})
+    text += "<th>" + html_markup(name) + "</th>";
+  text += "</tr>\n";
+  for (const BridgeCheckpoint& c : r.checkpoints) {
+    const BridgeMoment& m = c.training;
+    text += "<tr>";
+    for (const std::string& cell :
+         {when(m.log_time), rounded(m.norm), close_to_one(m.softmax_min, 1 - m.softmax_min),
+          close_to_one(m.bound, 1 - m.bound), rounded(c.start.attention_entropy),
+          fmt::format("{:.0f}", c.end.clusters), rounded(c.end.mean_cosine),
+          rounded(c.end.energy_ratio),
+          c.first_merge ? "depth " + rounded(*c.first_merge) : std::string("–")})
+      text += "<td>" + html_markup(cell) + "</td>";
+    text += "</tr>\n";
+  }
+  return text +
+         "</table></div>\n<p class=\"note left\">Mean cosine, energy and clusters: at the "
+         "end of depth; entropy: at its start.</p>\n";
+}
+
+std::string theory(const BridgeRecord& r) {
+  const std::string map =
+      r.parameters.train == "p"
+          ? "Logits are <p, k> = |p| <p/|p|, k>, so |p| is an inverse temperature. Tokens on the "
+            "sphere take it over: softmax attention with Q = K = V = I and β = |p|."
+          : "Logits are <W x_{i}, x_{j}>: tokens on the sphere move by softmax attention with "
+            "Q = W/|W|, K = V = I and β = |W|.";
+  return "<h2>What theory says</h2>\n<div class=\"card text\"><p>" + html_markup(map) +
+         "</p>\n<p>" +
+         html_markup(fmt::format(
+             "Late in training the direction is frozen and only β grows, by {} for every unit of "
+             "ln t: training is then slow cooling. The weight of a selected token passes one half "
+             "near {} = {} ln(T − 1), after a time of order T. In depth the same cooling takes "
+             "attention from one cluster to many: a cluster lives for about e^{{β(1 − cos δ)}}, "
+             "which is a power of the training time (δ: the angle to the next cluster).",
+             best_norm(r), bars(r), best_norm(r))) +
+         "</p></div>\n";
+}
+
+constexpr std::string_view kPython = R"py(import h5py
+
+with h5py.File("result.h5", "r") as f:
+    training = {k: f["training"][k][:] for k in ("log_time", "norm", "softmax_min", "bound")}
+    checkpoints = {k: c[:] for k, c in f["checkpoints"].items()}   # one entry for each checkpoint
+    start = f["tokens/start"][:]            # tokens x dim
+    end = f["tokens/end"][:]                # checkpoints x tokens x dim
+    slope, theory = f.attrs["slope"], f.attrs["svm_norm"]
+)py";
+
+}  // namespace
+
+std::string headline(const BridgeRecord& r) {
+  const BridgeMoment &first = r.checkpoints.front().training, &last = r.checkpoints.back().training;
+  return fmt::format(
+      "Training {} until {} cools attention from β = {:.3g} to {:.3g}: the same {} tokens {} end "
+      "in "
+      "{} under the first checkpoint, in {} under the last",
+      r.parameters.train, when(last.log_time), first.norm, last.norm, grouped(r.start.count()),
+      place(r), counted(r.checkpoints.front().end.clusters, "cluster"),
+      counted(r.checkpoints.back().end.clusters, "cluster"));
+}
+
+std::vector<PageFigure> bridge_figures(const BridgeRecord& r) {
+  PageFigure clusters = cluster_figure(r), entropy = entropy_figure(r);
+  clusters.figure.height = entropy.figure.height;  // they stand side by side
+  return {norm_figure(r), weight_figure(r), token_pictures(r), std::move(clusters),
+          std::move(entropy)};
+}
+
+void write_bridge_page(const BridgeRecord& record, const std::filesystem::path& directory) {
+  make_directory(directory);
+  std::string page = "<h1>" + html_markup(headline(record)) + "</h1>\n" + tiles(record);
+  page += warning(record) + pictures(record, directory / "figures");
+  page += checkpoint_table(record) + theory(record);
+  page += "<h2>Reproduce this run</h2>\n<pre class=\"wrap\">" +
+          html_text(command(record.parameters)) + "</pre>\n";
+  page += "<h2>Load in Python</h2>\n<pre>" + html_text(kPython) + "</pre>\n";
+  BridgeParameters mine = record.parameters, defaults;
+  page += "<h2>Parameters</h2>\n" + parameter_table(list(mine), list(defaults));
+  write_file(directory / "index.html",
+             page_document("bridge, train " + record.parameters.train, page,
+                           ", problem: " + html_text(record.parameters.data)));
+}
+
+}  // namespace attractor::experiment
