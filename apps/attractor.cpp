@@ -30,7 +30,7 @@ int complain(std::string_view sentence) {
     const auto byte = static_cast<unsigned char>(c);
     line += byte < 0x20 || byte == 0x7f ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
   }
-  fmt::print(stderr, "attractor: {}\n", line);
+  std::fputs(fmt::format("attractor: {}\n", line).c_str(), stderr);  // never throws
   return kBadInput;
 }
 

@@ -23,10 +23,9 @@ inline std::string value_of(const std::string& name, const std::string& text) {
 inline void add_parameter(CLI::App& app, const experiment::Parameter& parameter,
                           const std::function<void(const std::string&)>& take) {
   const std::string usual = parameter.text();
-  if (parameter.is_flag()) {  // --name and --no-name
+  if (parameter.is_flag()) {
     app.add_flag_function(
-           fmt::format("--{0},!--no-{0}", parameter.name),
-           [take](std::int64_t count) { take(count > 0 ? "true" : "false"); }, parameter.help)
+           "--" + parameter.name, [take](std::int64_t) { take("true"); }, parameter.help)
         ->group(parameter.group);
     return;
   }

@@ -16,6 +16,7 @@
 #include "attractor/base/threads.hpp"
 #include "attractor/experiment/run_directory.hpp"
 #include "attractor/experiment/select_experiment.hpp"
+#include "attractor/experiment/select_figures.hpp"
 #include "attractor/experiment/select_result.hpp"
 
 namespace attractor::apps {
@@ -72,6 +73,25 @@ void print_margin(const SelectRecord& r) {
         fmt::format("margin {:.12g}, cosine {:.12g}", r.relaxed->margin(), r.relaxed_cosine));
 }
 
+void print_path(const SelectRecord& r) {
+  for (std::size_t k = 0; k < r.path.size(); ++k) {
+    const std::string turned = r.path_svm->feasible() ? fmt::format("{:.4g}", 1 - r.path_cosine[k])
+                                                      : "none: its tokens are inseparable";
+    row(k == 0 ? "regularisation path" : "",
+        fmt::format("R = {:<8.6g} loss {:<14.10g} 1 - cosine to max-margin {}{}", r.path[k].radius,
+                    r.path[k].loss, turned, r.path[k].on_boundary ? "" : ", inside the ball"));
+  }
+}
+
+void print_basins(const SelectRecord& r) {
+  if (!r.basins) return;
+  const std::vector<std::size_t> counts = basin_counts(*r.basins);
+  row("basins", fmt::format("{} starts", r.basins->starts.size()));
+  for (std::size_t k = 0; k < r.basins->limits.size(); ++k)
+    row("", fmt::format("{} end with {}", counts[k], fmt::join(r.basins->limits[k].chosen, " ")));
+  if (counts.back() > 0) row("", fmt::format("{} did not settle on tokens", counts.back()));
+}
+
 void print_text(const SelectRecord& r) {
   fmt::print("{}\n\n", command(r.parameters));
   if (r.trained) print_training(r);
@@ -94,6 +114,8 @@ void print_text(const SelectRecord& r) {
       row("", fmt::format("{}  margin {:.6g}{}", fmt::join(svm.chosen, " "), svm.margin(),
                           svm.globally_optimal ? ", globally optimal" : ""));
   }
+  print_path(r);
+  print_basins(r);
 }
 
 int complain(const std::string& text) {
@@ -105,8 +127,14 @@ int complain(const std::string& text) {
 int verdict(const SelectRecord& r) {
   if (r.trained && !flow::delivered(r.status))
     return complain(
-        fmt::format("{} after {} steps: lower --step or --steps, or use --optimizer flow",
-                    flow::name(r.status), r.steps));
+        fmt::format("{} after {} steps: {}", flow::name(r.status), r.steps,
+                    r.parameters.optimizer == "flow"
+                        ? "lower --log10-time, raise --tolerance, or use --optimizer ngd"
+                        : "lower --step or --steps, or use --optimizer flow"));
+  if (r.trained && r.steps == 0)
+    return complain(
+        "the gradient is zero at the start, so nothing moves: v = 0, K = Q = 0, equal scores, or a "
+        "start where softmax has saturated");
   if (!r.svm) return kOk;
   if (!r.svm->feasible())
     return complain(
@@ -118,6 +146,13 @@ int verdict(const SelectRecord& r) {
         fmt::format("the max-margin solution is certified only to a relative gap of {:.1g}; tokens "
                     "are nearly inseparable or scaled very differently",
                     r.svm->relative_gap));
+  for (const training::PathPoint& point : r.path)
+    if (!(point.residual <= 1e-4))
+      return complain(
+          fmt::format("the path at R = {:.6g} is a minimum only to a residual of {:.1g}; raise "
+                      "--path-starts, or "
+                      "the head has a kink or a flat valley there",
+                      point.radius, point.residual));
   if (r.exact && !r.exact->proved)
     return complain("the exact check proved nothing: " + r.exact->why_not);
   return kOk;
@@ -133,7 +168,7 @@ struct Prepared {
 Prepared prepare(const Options& options) {
   Prepared run{.parameters = options.parameters};
   if (options.resume) {
-    if (options.given || options.out)
+    if (options.given || options.out || !options.parameters.data.empty())
       throw Error(
           fmt::format("--resume takes the parameters from {}; give no others", *options.resume));
     run.directory.emplace(

@@ -99,7 +99,7 @@ PageFigure token_pictures(const BridgeRecord& r) {
   FlowView view = flow_view(record);
   view.palette = all.view.palette;
   view.group = all.view.group;
-  FlowFigure drawn = token_figure(record, view);
+  PageFigure drawn = token_figure(record, view);
   for (std::size_t k = 0; k < titles.size(); ++k) drawn.figure.panels[k].title = titles[k];
   std::string caption = fmt::format(
       "The same tokens {}, after depth {:.4g} under the attention learnt by training time t.",

@@ -16,6 +16,7 @@
 #include "attractor/tokens/npy.hpp"
 #include "attractor/training/examples.hpp"
 #include "attractor/training/problem_file.hpp"
+#include "tests/support/page_test.hpp"
 
 namespace attractor::experiment {
 namespace {
@@ -74,33 +75,10 @@ BridgeRecord made_up() {
   return r;
 }
 
-std::size_t count(const std::string& text, std::string_view part) {
-  std::size_t found = 0;
-  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size())
-    ++found;
-  return found;
-}
-
-bool has(const std::string& text, std::string_view part) { return count(text, part) > 0; }
-
-class BridgeTest : public testing::Test {
+class BridgeTest : public PageTest {
  protected:
-  void SetUp() override {
-    directory_ = fs::path(testing::TempDir()) /
-                 (std::string("bridge_page_") +
-                  testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(directory_);
-    make_directory(directory_);
-  }
-  void TearDown() override { fs::remove_all(directory_); }
-
-  // The page as it is where gnuplot is not installed: no time is spent on figures.
   std::string page_without_gnuplot(const BridgeRecord& record) {
-    const std::string path = std::getenv("PATH");
-    ::setenv("PATH", "/nonexistent", 1);
-    write_bridge_page(record, directory_);
-    ::setenv("PATH", path.c_str(), 1);
-    return read_file(directory_ / "index.html", 1 << 26);
+    return without_gnuplot([&] { write_bridge_page(record, directory_); });
   }
 
   BridgeParameters parameters_for(const training::Problem& problem) {
@@ -121,8 +99,6 @@ class BridgeTest : public testing::Test {
     }
     return "accepted";
   }
-
-  fs::path directory_;
 };
 
 // `attractor flow` with the same attention moves every token to the same place.

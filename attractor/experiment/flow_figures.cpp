@@ -100,8 +100,8 @@ Series against_time(const FlowRecord& record, const TimeAxis& time,
   return series;
 }
 
-FlowFigure framed(std::string id, std::string title, const TimeAxis& time, Axis y) {
-  FlowFigure result;
+PageFigure framed(std::string id, std::string title, const TimeAxis& time, Axis y) {
+  PageFigure result;
   result.figure = {.id = std::move(id), .title = std::move(title), .width = kHalf, .height = kPlot};
   result.figure.panels = {Panel{.x = time.axis, .y = std::move(y)}};
   return result;
@@ -120,7 +120,7 @@ std::vector<Guide> merge_ticks(const FlowRecord& record, const TimeAxis& time) {
   return ticks;
 }
 
-std::optional<FlowFigure> cluster_figure(const FlowRecord& record, const TimeAxis& time) {
+std::optional<PageFigure> cluster_figure(const FlowRecord& record, const TimeAxis& time) {
   Series series =
       against_time(record, time, &observe::Observation::clusters, Mark::steps, report::kBlue);
   if (series.x.empty()) return std::nullopt;
@@ -131,7 +131,7 @@ std::optional<FlowFigure> cluster_figure(const FlowRecord& record, const TimeAxi
   Axis y{.label = "number of clusters", .scale = log ? Scale::log : Scale::linear};
   y.low = log ? 0.75 : 0;
   y.high = log ? most * 1.3 : most * 1.08 + 0.3;
-  FlowFigure result = framed("clusters", "Number of clusters", time, y);
+  PageFigure result = framed("clusters", "Number of clusters", time, y);
   result.figure.panels[0].series = {std::move(series)};
   result.figure.panels[0].vertical = merge_ticks(record, time);
   result.caption = fmt::format(
@@ -150,12 +150,12 @@ double top(const std::vector<Series>& series) {
   return most > 0 && most < 0.3 ? 1.2 * most : 1.06 * std::max(1.0, most);
 }
 
-std::optional<FlowFigure> energy_figure(const FlowRecord& record, const TimeAxis& time) {
+std::optional<PageFigure> energy_figure(const FlowRecord& record, const TimeAxis& time) {
   Series ratio =
       against_time(record, time, &observe::Observation::energy_ratio, Mark::lines, report::kGreen);
   const bool stairs = time.axis.scale == Scale::power && record.merges.size() > 1;
   if (!ratio.x.empty()) {
-    FlowFigure result = framed("energy", stairs ? "The energy climbs a staircase" : "Energy", time,
+    PageFigure result = framed("energy", stairs ? "The energy climbs a staircase" : "Energy", time,
                                {.label = "energy / largest possible", .low = 0});
     Panel& panel = result.figure.panels[0];
     panel.series = {std::move(ratio)};
@@ -171,13 +171,13 @@ std::optional<FlowFigure> energy_figure(const FlowRecord& record, const TimeAxis
   Series level =
       against_time(record, time, &observe::Observation::log_energy, Mark::lines, report::kGreen);
   if (level.x.empty()) return std::nullopt;
-  FlowFigure result = framed("energy", "Energy", time, {.label = "ln E"});
+  PageFigure result = framed("energy", "Energy", time, {.label = "ln E"});
   result.figure.panels[0].series = {std::move(level)};
   result.caption = "Logarithm of the interaction energy.";
   return result;
 }
 
-std::optional<FlowFigure> cosine_figure(const FlowRecord& record, const TimeAxis& time) {
+std::optional<PageFigure> cosine_figure(const FlowRecord& record, const TimeAxis& time) {
   Series mean =
       against_time(record, time, &observe::Observation::mean_cosine, Mark::lines, report::kBlue);
   Series pairs = against_time(record, time, &observe::Observation::pair_fraction, Mark::lines,
@@ -186,7 +186,7 @@ std::optional<FlowFigure> cosine_figure(const FlowRecord& record, const TimeAxis
   mean.title = "mean cosine";
   pairs.title =
       fmt::format("fraction of pairs with cosine ≥ {:.6g}", record.parameters.pair_threshold);
-  FlowFigure result = framed("cosine", "Tokens align", time, {.label = "cosine, fraction"});
+  PageFigure result = framed("cosine", "Tokens align", time, {.label = "cosine, fraction"});
   result.figure.height = kPlot + 30;
   Panel& panel = result.figure.panels[0];
   double least = 0;
@@ -202,12 +202,12 @@ std::optional<FlowFigure> cosine_figure(const FlowRecord& record, const TimeAxis
 
 // ---- Pairs and the merge tree.
 
-std::optional<FlowFigure> histogram_figure(const FlowRecord& record, const FlowView& view) {
+std::optional<PageFigure> histogram_figure(const FlowRecord& record, const FlowView& view) {
   const std::size_t last = record.snapshots.size() - 1;
   const bool inner = view.reference > 0 && view.reference < last;
   std::vector<std::size_t> chosen = {0, inner ? view.reference : last / 2, last};
   chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
-  FlowFigure result;
+  PageFigure result;
   result.wide = true;
   result.figure = {.id = "histogram", .columns = 3, .width = kWide, .height = 270};
   for (const std::size_t k : chosen) {
@@ -262,7 +262,7 @@ std::vector<double> leaf_heights(const FlowRecord& record, const std::vector<boo
   return height;
 }
 
-std::optional<FlowFigure> tree_figure(const FlowRecord& record, const FlowView& view,
+std::optional<PageFigure> tree_figure(const FlowRecord& record, const FlowView& view,
                                       const TimeAxis& time) {
   const std::size_t n = record.tokens, nodes = n + record.merges.size();
   if (n > 128 || record.merges.empty() || std::isnan(time.axis.low)) return std::nullopt;
@@ -294,7 +294,7 @@ std::optional<FlowFigure> tree_figure(const FlowRecord& record, const FlowView& 
   }
   for (std::size_t node = 0; node < nodes; ++node)
     if (!child[node]) draw(branches[node], time.axis.high, branches[node].y);
-  FlowFigure result = framed("merge_tree", "Who merged with whom, and when", time,
+  PageFigure result = framed("merge_tree", "Who merged with whom, and when", time,
                              {.label = "tokens", .ticks = false});
   result.figure.panels[0].series = std::move(lines);
   result.figure.panels[0].y.low = 0;
@@ -308,16 +308,16 @@ std::optional<FlowFigure> tree_figure(const FlowRecord& record, const FlowView& 
 
 }  // namespace
 
-std::vector<FlowFigure> flow_figures(const FlowRecord& record, const FlowView& view) {
-  std::vector<FlowFigure> figures;
-  const auto add = [&figures](std::optional<FlowFigure> figure) {
+std::vector<PageFigure> flow_figures(const FlowRecord& record, const FlowView& view) {
+  std::vector<PageFigure> figures;
+  const auto add = [&figures](std::optional<PageFigure> figure) {
     if (figure) figures.push_back(std::move(*figure));
   };
   const TimeAxis time = time_axis(record);
   if (!view.xyz.empty()) add(token_figure(record, view));
   add(cluster_figure(record, time));
   add(energy_figure(record, time));
-  std::optional<FlowFigure> cosine = cosine_figure(record, time), tree;
+  std::optional<PageFigure> cosine = cosine_figure(record, time), tree;
   if (!view.xyz.empty()) tree = tree_figure(record, view, time);
   if (cosine && !tree) cosine->wide = true, cosine->figure.width = kWide;  // nothing stands beside
   add(std::move(cosine));

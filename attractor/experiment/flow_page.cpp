@@ -66,11 +66,8 @@ std::string tiles(const FlowRecord& record) {
 std::string pictures(const FlowRecord& record, const FlowView& view,
                      const std::filesystem::path& directory) {
   std::string complaint;
-  std::vector<PageFigure> figures;
-  for (FlowFigure& f : flow_figures(record, view))
-    figures.push_back({std::move(f.figure), std::move(f.caption), f.wide});
   std::string stack, first, pair, wide;
-  for (const DrawnFigure& figure : draw_figures(figures, directory, complaint)) {
+  for (const DrawnFigure& figure : draw_figures(flow_figures(record, view), directory, complaint)) {
     const bool beside = figure.id == "clusters" || figure.id == "energy";
     (figure.id == "tokens" ? first : figure.wide ? wide : beside ? stack : pair) += figure.html;
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -25,6 +26,7 @@ using training::Objective;
 using training::Problem;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr std::uint64_t kFlowSteps = 3'000'000;
 constexpr std::size_t kRecorded = 20'000'000;  // numbers of a trajectory kept at most
 
 double cosine(std::span<const double> a, std::span<const double> b) {
@@ -76,6 +78,20 @@ std::vector<flow::Time> output_times(const SelectParameters& p, std::size_t coun
   return times;
 }
 
+// Tells one set of data from another.
+std::string digest(const Problem& problem) {
+  std::uint64_t h = 0xcbf29ce484222325U;
+  for (const std::vector<double>* values :
+       {&problem.x, &problem.labels, &problem.head.v, &problem.head.hidden, &problem.head.bias,
+        &problem.weights, &problem.queries, &problem.prompt, &problem.key_factor,
+        &problem.query_factor})
+    for (double value : *values) {
+      h = (h ^ std::bit_cast<std::uint64_t>(value)) * 0x100000001b3U;
+      h ^= h >> 32;
+    }
+  return fmt::format(" (data {:016x})", h);
+}
+
 // When did each input take the token it has now?
 struct LockIn {
   std::vector<std::uint64_t> chosen;
@@ -99,6 +115,7 @@ flow::Plan plan_of(const SelectParameters& p, std::size_t dim) {
   flow::Plan plan{.outputs = output_times(p, count), .tolerance = p.tolerance, .step = p.step};
   if (p.optimizer == "flow") {
     plan.end = flow::Time(1, p.log10_time * std::numbers::ln10);
+    plan.max_steps = kFlowSteps;
   } else {
     plan.end = flow::Time(p.step * static_cast<double>(p.steps));
     plan.max_steps = p.steps + 1;
@@ -112,8 +129,9 @@ class Training {
   Training(const SelectParameters& p, const Objective& objective, const SelectContext& context,
            std::span<const double> start)
       : p_(p),
+        objective_(objective),
         context_(context),
-        command_(command(p)),
+        command_(command(p) + digest(objective.problem())),
         adaptive_(p.optimizer == "flow"),
         plan_(plan_of(p, objective.dim())),
         flow_(objective, descent_options(p)) {
@@ -131,9 +149,14 @@ class Training {
       lock_in_.see(flow_.latest().chosen, adaptive_ ? step.at(1) : step.start);
     };
     hooks.safe_point = [&](const flow::Progress&) { pause(); };
+    if (!progress_.started) see_state();
     status_ = flow::run(flow_, adaptive_ ? flow::dormand_prince() : flow::euler(), plan_, progress_,
                         hooks);
-    if (status_ == flow::Status::interrupted && !context_.directory.empty()) save();
+    if (status_ == flow::Status::interrupted) {
+      if (!context_.directory.empty()) save();
+    } else {
+      see_state();
+    }
   }
 
   flow::Status status() const { return status_; }
@@ -146,6 +169,11 @@ class Training {
  private:
   static constexpr std::string_view kMagic = "ATTRACTOR-SELECT-CHECKPOINT-1\n";
   using Clock = std::chrono::steady_clock;
+
+  void see_state() {
+    objective_.evaluate(weights(), evaluation_);
+    lock_in_.see(evaluation_.chosen, progress_.time);
+  }
 
   std::filesystem::path file() const { return context_.directory / "checkpoint.bin"; }
 
@@ -187,7 +215,9 @@ class Training {
     const std::string bytes = read_file(file(), std::size_t{1} << 40);
     CheckpointReader in(bytes, file().string(), kMagic);
     if (const std::string of = in.get_text(); of != command_)
-      throw Error(fmt::format("{} belongs to another run: {}", file().string(), of));
+      throw Error(fmt::format(
+          "{} belongs to another run or to other data: {}; start again with another --out",
+          file().string(), of));
     const std::size_t dim = progress_.state.size();
     progress_ = in.get_progress();
     training::DescentFlow::Rest rest{in.get_all<double>(), in.get<std::uint64_t>()};
@@ -205,6 +235,7 @@ class Training {
   }
 
   const SelectParameters& p_;
+  const Objective& objective_;
   const SelectContext& context_;
   std::string command_;
   bool adaptive_;
@@ -212,6 +243,7 @@ class Training {
   training::DescentFlow flow_;
   flow::Progress progress_;
   LockIn lock_in_;
+  Evaluation evaluation_;
   std::vector<Moment> moments_;
   flow::Status status_ = flow::Status::complete;
   std::uint64_t pauses_ = 0;
@@ -398,9 +430,10 @@ void solve_margins(const Objective& objective, const Evaluation& e, const Select
   solve_relaxed(svm, r);
   if (p.exact) check_exactly(r, relaxed);
   if (p.local) {
-    r.local = training::enumerate_local_choices(objective, svm, p.local_limit, context.stop);
+    r.local =
+        training::enumerate_local_choices(objective, svm, p.local_limit, context.stop, r.head);
     if (!r.local->complete)
-      r.local = training::search_local_choices(objective, svm, 1000, p.seed, context.stop);
+      r.local = training::search_local_choices(objective, svm, 1000, p.seed, context.stop, r.head);
   }
   if (!p.path.empty()) follow_path(objective, svm, context, r);
   if (p.basins)

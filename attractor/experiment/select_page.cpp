@@ -385,6 +385,8 @@ std::string headline(const SelectRecord& r) {
     text += "max-margin problem of a given choice";
   if (r.selected.empty()) return text + ": " + status_words(r.status);
   if (!r.svm) return text + ": loss " + rounded(r.loss);
+  if (r.at_minimum)
+    return text + ": rests at a minimum of finite norm; attention mixes tokens, none is selected";
   text += (r.trained ? ": selects " : ": ") + token_list(r.selected);
   return text + ", " + optimality_words(*r.svm);
 }

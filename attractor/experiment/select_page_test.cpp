@@ -13,6 +13,7 @@
 #include "attractor/report/hdf5.hpp"
 #include "attractor/space/space.hpp"
 #include "attractor/training/examples.hpp"
+#include "tests/support/page_test.hpp"
 #include "tests/support/training_problems.hpp"
 
 namespace attractor::experiment {
@@ -95,39 +96,15 @@ SelectRecord with_theory() {
   return r;
 }
 
-std::size_t count(const std::string& text, std::string_view part) {
-  std::size_t found = 0;
-  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size())
-    ++found;
-  return found;
-}
-
-bool has(const std::string& text, std::string_view part) { return count(text, part) > 0; }
-
-class SelectPageTest : public testing::Test {
+class SelectPageTest : public PageTest {
  protected:
-  void SetUp() override {
-    directory_ = fs::path(testing::TempDir()) /
-                 (std::string("select_page_") +
-                  testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(directory_);
-    make_directory(directory_);
-  }
-  void TearDown() override { fs::remove_all(directory_); }
-
   std::string page(const SelectRecord& record) {
     write_select_page(record, directory_);
     return read_file(directory_ / "index.html", 1 << 26);
   }
-  // The page as it is where gnuplot is not installed: no time is spent on figures.
   std::string page_without_gnuplot(const SelectRecord& record) {
-    const std::string path = std::getenv("PATH");
-    ::setenv("PATH", "/nonexistent", 1);
-    const std::string text = page(record);
-    ::setenv("PATH", path.c_str(), 1);
-    return text;
+    return without_gnuplot([&] { write_select_page(record, directory_); });
   }
-  fs::path directory_;
 };
 
 const PageFigure* find_figure(const std::vector<PageFigure>& figures, const std::string& id) {

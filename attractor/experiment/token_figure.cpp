@@ -101,10 +101,10 @@ Panel token_panel(const FlowRecord& record, const FlowView& view, std::size_t sn
 
 }  // namespace
 
-FlowFigure token_figure(const FlowRecord& record, const FlowView& view) {
+PageFigure token_figure(const FlowRecord& record, const FlowView& view) {
   const std::vector<std::size_t> chosen = telling_snapshots(view, 8);
   const std::size_t stride = (view.shown.size() + 999) / 1000;
-  FlowFigure result;
+  PageFigure result;
   result.wide = true;
   report::Figure& figure = result.figure;
   figure.id = "tokens";

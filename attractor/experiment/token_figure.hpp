@@ -7,6 +7,6 @@
 namespace attractor::experiment {
 
 /// The view has at least one snapshot.
-FlowFigure token_figure(const FlowRecord& record, const FlowView& view);
+PageFigure token_figure(const FlowRecord& record, const FlowView& view);
 
 }  // namespace attractor::experiment

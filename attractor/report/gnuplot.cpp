@@ -110,8 +110,14 @@ std::string run_gnuplot(const std::string& script) {
   ::posix_spawn_file_actions_adddup2(&actions, ::fileno(in.get()), STDIN_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, ::fileno(out.get()), STDOUT_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, ::fileno(err.get()), STDERR_FILENO);
+  // In a process group of its own: Ctrl-C is for us, and gnuplot's handler may hang on it.
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   pid_t child = 0;
-  const int failure = ::posix_spawn(&child, name.c_str(), &actions, nullptr, arguments, env.data());
+  const int failure =
+      ::posix_spawn(&child, name.c_str(), &actions, &attributes, arguments, env.data());
+  ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&actions);
   if (failure != 0) throw Error(fmt::format("cannot start {}: {}", name, std::strerror(failure)));
   int status = 0;

@@ -27,6 +27,7 @@ class Search {
 
   BallMinimum run() {
     look();
+    first_ = here_.size;
     double trust = options_.widest_step / 4;
     for (std::size_t step = 0; step < options_.max_steps; ++step) {
       if (residual() <= options_.tolerance || trust < 1e-16) break;
@@ -126,6 +127,7 @@ class Search {
     BallMinimum answer{.residual = residual(), .evaluations = evaluations_};
     const double length = y_.head(dim_).norm();
     answer.on_boundary = length > 1 - 1e-9;
+    if (!answer.on_boundary && first_ > 0) answer.residual = here_.slope.norm() / first_;
     for (Eigen::Index k = 0; k < dim_; ++k)
       answer.x.push_back(radius_ * y_[k] / (answer.on_boundary ? length : 1));
     return answer;
@@ -137,6 +139,7 @@ class Search {
   Eigen::Index dim_;
   Vector y_;
   Look here_{};
+  double first_ = 0;  // size of the first gradient
   std::size_t evaluations_ = 0;
 };
 

@@ -33,7 +33,9 @@ struct BallOptions {
 
 struct BallMinimum {
   std::vector<double> x{};
-  double residual = 1;      // |gradient on the lifted sphere| / (R |gradient of f|)
+  /// |gradient on the lifted sphere| / (R |gradient of f|); inside the ball, where the latter
+  /// vanishes too, against its size at the start.
+  double residual = 1;
   bool on_boundary = true;  // |x| = R to 1e-9
   std::size_t evaluations = 0;
 };

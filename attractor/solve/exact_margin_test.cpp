@@ -12,22 +12,13 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/random.hpp"
+#include "tests/support/margin_data.hpp"
 
 namespace attractor::solve {
 namespace {
 
-struct Dense {
-  std::vector<double> rows, bounds;
-  std::size_t dim;
-  DenseConstraints constraints() const { return {rows, bounds, dim}; }
-};
-
 std::vector<double> normals(std::uint64_t seed, std::size_t count, std::size_t dim) {
-  const Stream stream(seed, "test.exact_margin");
-  std::vector<double> values(count * dim);
-  for (std::size_t i = 0; i < count; ++i)
-    stream.normals(i, std::span(values).subspan(i * dim, dim));
-  return values;
+  return normals_of("test.exact_margin", seed, count, dim);
 }
 
 std::vector<double> integers(std::uint64_t seed, std::size_t count, std::size_t dim,
@@ -40,22 +31,10 @@ std::vector<double> integers(std::uint64_t seed, std::size_t count, std::size_t 
   return values;
 }
 
-// Token choices that some direction makes: the largest product with a planted one.
+// Token choices that a random direction makes.
 TokenChoice planted(std::span<const double> keys, std::size_t tokens, std::size_t dim,
                     std::uint64_t seed) {
-  const std::vector<double> direction = normals(seed + 1000000, 1, dim);
-  TokenChoice choice;
-  for (std::size_t i = 0; i < keys.size() / (tokens * dim); ++i) {
-    std::size_t best = 0;
-    double most = -INFINITY;
-    for (std::size_t t = 0; t < tokens; ++t) {
-      const double* key = &keys[(i * tokens + t) * dim];
-      const double product = std::inner_product(key, key + dim, direction.begin(), 0.0);
-      if (product > most) most = product, best = t;
-    }
-    choice.chosen.push_back(best);
-  }
-  return choice;
+  return choice_of(normals(seed + 1000000, 1, dim), keys, tokens);
 }
 
 std::vector<std::string> strings(std::span<const Rational> values) {

@@ -11,50 +11,19 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
+#include "tests/support/margin_data.hpp"
 
 namespace attractor::solve {
 namespace {
 
-struct Dense {
-  std::vector<double> rows, bounds;
-  std::size_t dim;
-  DenseConstraints constraints() const { return {rows, bounds, dim}; }
-};
-
 std::vector<double> normals(std::uint64_t seed, std::size_t count, std::size_t dim) {
-  const Stream stream(seed, "test.hard_margin");
-  std::vector<double> values(count * dim);
-  for (std::size_t i = 0; i < count; ++i)
-    stream.normals(i, std::span(values).subspan(i * dim, dim));
-  return values;
+  return normals_of("test.hard_margin", seed, count, dim);
 }
 
-// Token choices that some direction makes: the largest product with a planted one.
+// Token choices that a random direction makes.
 TokenChoice planted(std::span<const double> keys, std::size_t tokens, std::size_t dim,
                     std::uint64_t seed) {
-  const std::vector<double> direction = normals(seed + 1000000, 1, dim);
-  TokenChoice choice;
-  for (std::size_t i = 0; i < keys.size() / (tokens * dim); ++i) {
-    std::size_t best = 0;
-    double most = -INFINITY;
-    for (std::size_t t = 0; t < tokens; ++t) {
-      const double* key = &keys[(i * tokens + t) * dim];
-      const double product = std::inner_product(key, key + dim, direction.begin(), 0.0);
-      if (product > most) most = product, best = t;
-    }
-    choice.chosen.push_back(best);
-  }
-  return choice;
-}
-
-// bdata(n, T, d, s) of the theory reference.
-std::vector<double> sines(int n, int tokens, int dim, int s) {
-  std::vector<double> keys;
-  for (int i = 0; i < n; ++i)
-    for (int t = 0; t < tokens; ++t)
-      for (int a = 0; a < dim; ++a)
-        keys.push_back(std::sin(1.0 + 2 * i + 5 * t + 3 * a + i * t + t * a + 7 * s + i * a * a));
-  return keys;
+  return choice_of(normals(seed + 1000000, 1, dim), keys, tokens);
 }
 
 struct Sums {

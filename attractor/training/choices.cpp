@@ -15,12 +15,13 @@ using Choice = std::vector<std::size_t>;
 class Enumeration {
  public:
   Enumeration(const Objective& objective, const AttSvm& svm, std::uint64_t limit,
-              const std::function<bool()>& stop)
+              const std::function<bool()>& stop, std::span<const double> v)
       : inputs_(objective.problem().inputs),
         tokens_(objective.problem().tokens),
         svm_(svm),
         limit_(limit),
-        stop_(stop) {}
+        stop_(stop),
+        v_(v) {}
 
   LocalChoices run() {
     result_.complete = true;
@@ -41,7 +42,7 @@ class Enumeration {
       if (prefix.size() < inputs_) {
         if (svm_.feasible(prefix)) extend(prefix);
       } else {
-        MaxMargin best = svm_.solve(prefix);
+        MaxMargin best = svm_.solve(prefix, v_);
         if (best.locally_optimal) result_.found.push_back(std::move(best));
       }
       prefix.pop_back();
@@ -52,6 +53,7 @@ class Enumeration {
   const AttSvm& svm_;
   std::uint64_t limit_;
   const std::function<bool()>& stop_;
+  std::span<const double> v_;
   LocalChoices result_;
 };
 
@@ -74,31 +76,32 @@ Choice random_choice(const Objective& objective, const Stream& stream, std::uint
 }  // namespace
 
 LocalChoices enumerate_local_choices(const Objective& objective, const AttSvm& svm,
-                                     std::uint64_t limit, const std::function<bool()>& stop) {
-  LocalChoices result = Enumeration(objective, svm, limit, stop).run();
+                                     std::uint64_t limit, const std::function<bool()>& stop,
+                                     std::span<const double> v) {
+  LocalChoices result = Enumeration(objective, svm, limit, stop, v).run();
   sort_by_norm(result.found);
   return result;
 }
 
 LocalChoices search_local_choices(const Objective& objective, const AttSvm& svm,
                                   std::uint64_t starts, std::uint64_t seed,
-                                  const std::function<bool()>& stop) {
+                                  const std::function<bool()>& stop, std::span<const double> v) {
   LocalChoices result;
   std::set<Choice> seen;
   const Stream stream(seed, "search of token choices");
   const std::size_t tokens = objective.problem().tokens;
   for (std::uint64_t start = 0; start < starts && !(stop && stop()); ++start) {
     std::optional<Choice> next =
-        start == 0 ? best_tokens(objective) : random_choice(objective, stream, start);
+        start == 0 ? best_tokens(objective, v) : random_choice(objective, stream, start);
     while (next && seen.insert(*next).second) {
-      MaxMargin here = svm.solve(*next);
+      MaxMargin here = svm.solve(*next, v);
       ++result.examined;
       next.reset();
       if (here.locally_optimal) {
         result.found.push_back(std::move(here));
       } else if (here.feasible()) {  // every input takes its best neighbour
         next = here.chosen;
-        const std::vector<double> scores = first_order_scores(objective, here.chosen);
+        const std::vector<double> scores = first_order_scores(objective, here.chosen, v);
         for (const TokenMargin& t : here.neighbours)
           if (scores[t.input * tokens + t.token] >= scores[t.input * tokens + (*next)[t.input]])
             (*next)[t.input] = t.token;

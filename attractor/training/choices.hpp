@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "attractor/training/max_margin.hpp"
@@ -23,11 +24,14 @@ struct LocalChoices {
 };
 
 /// Ends early, incomplete, after `limit` margin problems or when stop says so.
+/// v: the head's weights; empty: the problem's.
 LocalChoices enumerate_local_choices(const Objective& objective, const AttSvm& svm,
-                                     std::uint64_t limit, const std::function<bool()>& stop = {});
+                                     std::uint64_t limit, const std::function<bool()>& stop = {},
+                                     std::span<const double> v = {});
 
 LocalChoices search_local_choices(const Objective& objective, const AttSvm& svm,
                                   std::uint64_t starts, std::uint64_t seed,
-                                  const std::function<bool()>& stop = {});
+                                  const std::function<bool()>& stop = {},
+                                  std::span<const double> v = {});
 
 }  // namespace attractor::training

@@ -152,7 +152,10 @@ MaxMargin AttSvm::solve(std::vector<std::size_t> chosen, std::span<const double>
   if (objective_.trained().attention == AttentionPart::prompt) {
     const solve::TokenDifferences rows(keys_.empty() ? p.x : keys_, p.tokens, p.dim, choice);
     solve_rows(rows, result);
-    if (result.feasible()) compare(rows, v, result);
+    if (result.feasible())
+      compare(rows, v, result);
+    else
+      result.solution.clear();
     return result;
   }
   const solve::QueryDifferences rows(p.x, p.tokens, p.dim, coordinates_, query_dim_, choice);
@@ -160,7 +163,10 @@ MaxMargin AttSvm::solve(std::vector<std::size_t> chosen, std::span<const double>
     solve_nuclear(result);
   else
     solve_rows(rows, result);
-  if (!result.feasible()) return result;
+  if (!result.feasible()) {
+    result.solution.clear();
+    return result;
+  }
   compare(rows, v, result);
   expand(result);
   return result;

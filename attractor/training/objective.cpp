@@ -70,6 +70,10 @@ Objective::Objective(const Problem& problem, Loss loss, Trained trained)
        trained.attention == AttentionPart::factors) &&
       shared && zero(problem.prompt))
     throw Error("W cannot be trained against the query p0 = 0: give p0 or queries z");
+  for (std::size_t i = 0; !shared && i < problem.inputs; ++i)
+    if (zero(std::span(problem.queries).subspan(i * d, d)))
+      throw Error(
+          fmt::format("z: the query of input {} is 0, so all its tokens weigh the same", i));
   if (trained.attention == AttentionPart::factors && rank_ == 0)
     throw Error("training K and Q needs their start");
   if (trained.attention == AttentionPart::prompt) add("p", d);

@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "attractor/space/space.hpp"
-#include "tests/support/training_problems.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/training_problems.hpp"
 
 namespace attractor::training {
 namespace {
@@ -199,6 +199,9 @@ TEST(Objective, WeightsAreSoftmax) {
 TEST(Objective, RefusesWhatCannotBeTrained) {
   Problem p = general();
   EXPECT_SAYS(refusal([&] { Objective(p, Loss::logistic, trained_named("p")); }), "has no prompt");
+  std::fill_n(p.queries.begin() + 5, 5, 0.0);
+  EXPECT_SAYS(refusal([&] { Objective(p, Loss::logistic, trained_named("W")); }),
+              "query of input 1 is 0");
   p.queries.clear();
   p.prompt.assign(5, 0.0);
   EXPECT_SAYS(refusal([&] { Objective(p, Loss::logistic, trained_named("W")); }), "p0 = 0");

@@ -109,11 +109,17 @@ struct Found {
   std::uint64_t evaluations = 0;
 };
 
-Found best_of(const Objective& objective, const PathOptions& options, const Weights& last,
+Found best_of(const Objective& objective, const PathOptions& options, const PathPoint* last,
               double radius) {
   Resolved function(objective);
   Found found;
-  for (const Weights& start : starts(options, last, objective.dim(), radius)) {
+  // The last solution is one of this ball's points; inside its own ball, it is a minimum already.
+  if (last && !last->on_boundary)
+    found.minimum = {.x = last->weights, .residual = last->residual, .on_boundary = false};
+  else if (last)
+    found.minimum = minimise(function, last->weights, radius, 0.5, options.stop);
+  for (const Weights& start :
+       starts(options, last ? last->weights : Weights{}, objective.dim(), radius)) {
     solve::BallMinimum m = minimise(function, start, radius, 0.5, options.stop);
     found.evaluations += m.evaluations;
     if (found.minimum.x.empty() || lower(objective, m.x, found.minimum.x))
@@ -234,7 +240,8 @@ PathPoint alternate(const Objective& joint, const PathOptions& options, Weights 
     const Objective for_w(at_v, joint.loss(), attention);
     PathOptions fewer = options;
     if (turn > 0) fewer.directions.clear(), fewer.random_starts = 0;
-    Found found = best_of(for_w, fewer, w, radius);
+    const PathPoint present{.weights = w};  // a start, no minimum for this v
+    Found found = best_of(for_w, fewer, w.empty() ? nullptr : &present, radius);
     const double moved = w.empty() ? radius : std::sqrt(squared_distance(w, found.minimum.x));
     at_w.head.v = v;
     own = w = found.minimum.x;
@@ -304,9 +311,7 @@ std::vector<PathPoint> regularisation_path(const Objective& objective, const Pat
     else if (options.cone > 0)
       path.push_back(describe(objective, in_cone(objective, options, radius), radius));
     else
-      path.push_back(describe(objective,
-                              best_of(objective, options, last ? last->weights : Weights{}, radius),
-                              radius));
+      path.push_back(describe(objective, best_of(objective, options, last, radius), radius));
   }
   return path;
 }

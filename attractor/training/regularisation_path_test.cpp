@@ -68,6 +68,20 @@ TEST(RegularisationPath, MayEndInsideTheBall) {
   EXPECT_NEAR(path[1].weights[0], std::log(3), 1e-6);  // s = 3/4
 }
 
+// A larger ball holds the smaller one's solution: losses never rise, whatever the head.
+TEST(RegularisationPath, NeverRises) {
+  for (Loss loss : {Loss::squared, Loss::logistic})
+    for (const char* activation : {"identity", "gelu", "tanh"}) {
+      Problem p = general();
+      p.queries.clear();
+      p.head.activation = activation_named(activation);
+      const Objective objective(p, loss, {});
+      const auto path = regularisation_path(objective, {.radii = {0.5, 1, 5, 30, 300}});
+      for (std::size_t k = 1; k < path.size(); ++k)
+        EXPECT_LE(path[k].loss, path[k - 1].loss * (1 + 1e-12)) << activation << path[k].radius;
+    }
+}
+
 // Theory B8: psi(y) = tanh(y_0) + 0.3 sin(y_1); keys are further coordinates of the tokens.
 TEST(RegularisationPath, OfANonlinearHeadGoesToTheBestTokenIfMixingCosts) {
   const double keys[3][2] = {{.9, .4}, {-.3, .8}, {.1, -.7}};

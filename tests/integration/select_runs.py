@@ -93,6 +93,27 @@ class SelectRuns(program.ProgramTest):
         both = program.attractor("select", "--resume", out, "--steps", 3)
         self.assertIn("give no others", both.err)
 
+    def test_other_data_is_not_mixed_in(self):
+        data = self.problem("multi")
+        out = self.directory / "out"
+        self.assertTrue(self.interrupt(self.start(data, *RUNS["gd"], "--out", out), out / "checkpoint.bin", signal.SIGINT))
+        self.problem("multi", "--seed", 1)
+        run = program.attractor("select", "--resume", out)
+        self.assertEqual((run.status, len(run.err.splitlines())), (2, 1))
+        self.assertIn("other data", run.err)
+        self.assertEqual(program.attractor("select", data, "--resume", out).status, 2)
+
+    def test_lock_in_is_when_the_last_token_was_taken(self):
+        # p0 leads to token 1; one large step turns to token 0. A start on the winner is locked from the start.
+        data = self.directory / "data.json"
+        data.write_text('{"X": [[[1, 1], [-1, 0]]], "Y": [1], "v": [0, 1], "p0": [-0.1, 0]}')
+        one = program.attractor("select", data, "--optimizer", "ngd", "--step", 1, "--steps", 1, "--json").json
+        self.assertEqual((one["selected"], one["lock_in_log10_time"]), ([0], [0]))
+        data.write_text('{"X": [[[1, 1], [-1, 0]]], "Y": [1], "v": [0, 1], "p0": [3, 0]}')
+        for optimizer in ("ngd", "flow"):
+            answer = program.attractor("select", data, "--optimizer", optimizer, "--json").json
+            self.assertEqual(answer["lock_in_log10_time"], [None])
+
     def test_a_relative_problem_is_found_again(self):
         data = self.problem("multi")
         out = self.directory / "out"

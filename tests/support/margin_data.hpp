@@ -1,0 +1,60 @@
+// Data of margin problems, for tests of their solvers.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "attractor/base/random.hpp"
+#include "attractor/solve/constraints.hpp"
+
+namespace attractor::solve {
+
+struct Dense {
+  std::vector<double> rows, bounds;
+  std::size_t dim;
+  DenseConstraints constraints() const { return {rows, bounds, dim}; }
+};
+
+/// Standard normals, count x dim; every test has its own stream.
+inline std::vector<double> normals_of(std::string_view stream_name, std::uint64_t seed,
+                                      std::size_t count, std::size_t dim) {
+  const Stream stream(seed, stream_name);
+  std::vector<double> values(count * dim);
+  for (std::size_t i = 0; i < count; ++i)
+    stream.normals(i, std::span(values).subspan(i * dim, dim));
+  return values;
+}
+
+/// The token choice that a direction makes: the largest product with it.
+inline TokenChoice choice_of(std::span<const double> direction, std::span<const double> keys,
+                             std::size_t tokens) {
+  const std::size_t dim = direction.size();
+  TokenChoice choice;
+  for (std::size_t i = 0; i < keys.size() / (tokens * dim); ++i) {
+    std::size_t best = 0;
+    double most = -INFINITY;
+    for (std::size_t t = 0; t < tokens; ++t) {
+      const double* key = &keys[(i * tokens + t) * dim];
+      const double product = std::inner_product(key, key + dim, direction.begin(), 0.0);
+      if (product > most) most = product, best = t;
+    }
+    choice.chosen.push_back(best);
+  }
+  return choice;
+}
+
+/// bdata(n, T, d, s) of the theory reference.
+inline std::vector<double> sines(int n, int tokens, int dim, int s) {
+  std::vector<double> keys;
+  for (int i = 0; i < n; ++i)
+    for (int t = 0; t < tokens; ++t)
+      for (int a = 0; a < dim; ++a)
+        keys.push_back(std::sin(1.0 + 2 * i + 5 * t + 3 * a + i * t + t * a + 7 * s + i * a * a));
+  return keys;
+}
+
+}  // namespace attractor::solve

@@ -1,0 +1,48 @@
+// Tests of pages: a directory of their own, and what a page says.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "attractor/base/file.hpp"
+
+namespace attractor {
+
+inline std::size_t count(const std::string& text, std::string_view part) {
+  std::size_t found = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size())
+    ++found;
+  return found;
+}
+
+inline bool has(const std::string& text, std::string_view part) { return count(text, part) > 0; }
+
+class PageTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
+    directory_ = std::filesystem::path(testing::TempDir()) /
+                 (std::string(test->test_suite_name()) + "_" + test->name());
+    std::filesystem::remove_all(directory_);
+    make_directory(directory_);
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  /// The page as it is where gnuplot is not installed: no time is spent on figures.
+  std::string without_gnuplot(const std::function<void()>& write) {
+    const std::string path = std::getenv("PATH");
+    ::setenv("PATH", "/nonexistent", 1);
+    write();
+    ::setenv("PATH", path.c_str(), 1);
+    return read_file(directory_ / "index.html", 1 << 26);
+  }
+
+  std::filesystem::path directory_;
+};
+
+}  // namespace attractor
