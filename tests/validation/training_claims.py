@@ -412,6 +412,12 @@ class Claims(ProgramTest):
                 self.assertGreater(flow["velocity_cosine_to_svm"], 1 - 1e-9)
                 self.assertGreater(1 - plain["cosine_to_svm"], 1e-5)
                 self.assertLess(1 - flow["cosine_to_svm"], 1e-8)
+        for entry in QUERIES:  # the same for W
+            problem = {**entry["problem"], "W": np.transpose(entry["W0"]).tolist()}
+            plain = self.select(problem, "--train", "W", "--optimizer", "gd", "--step", 1, "--steps", 100_000)
+            flow = self.select(problem, "--train", "W", "--optimizer", "flow", "--log10-time", 1000)
+            self.assertGreater(flow["velocity_cosine_to_svm"], 1 - 1e-9)
+            self.assertGreater(1 - plain["cosine_to_svm"], 1e-2)
 
     def test_basins_are_those_of_the_locally_optimal_choices(self):
         problems = {"single": self.example("single-local"), "random plane": self.random_plane()}
