@@ -169,8 +169,10 @@ class JsonArrays final : public nlohmann::json_sax<Json> {
   bool parse_error(std::size_t at, const std::string&, const Json::exception& error) override {
     if (error.id == 406)
       throw Error(fmt::format("{}: the number before byte {} is too large", file_, at));
-    throw Error(fmt::format("{} is not a JSON object: the text breaks off or is wrong at byte {}",
-                            file_, at));
+    throw Error(fmt::format(
+        "{} is not a JSON object: the text breaks off or is wrong at byte {} (JSON has no NaN or "
+        "Infinity)",
+        file_, at));
   }
 
  private:

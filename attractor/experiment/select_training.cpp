@@ -1,0 +1,168 @@
+#include "attractor/experiment/select_training.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numbers>
+#include <set>
+#include <utility>
+
+#include "attractor/base/error.hpp"
+#include "attractor/base/file.hpp"
+#include "attractor/experiment/checkpoint_file.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+using training::Objective;
+using training::Problem;
+
+constexpr std::uint64_t kFlowSteps = 3'000'000;
+constexpr std::size_t kRecorded = 20'000'000;  // numbers of a trajectory kept at most
+constexpr std::string_view kMagic = "ATTRACTOR-SELECT-CHECKPOINT-1\n";
+
+// Evenly in log time; steps are whole.
+std::vector<flow::Time> output_times(const SelectParameters& p, std::size_t count) {
+  std::vector<flow::Time> times{flow::Time(0)};
+  if (p.optimizer == "flow") {
+    const double from = std::min(-2.0, p.log10_time - 2);
+    for (std::size_t k = 0; k + 1 < count; ++k)
+      times.emplace_back(1, (from + (p.log10_time - from) * static_cast<double>(k + 1) /
+                                        static_cast<double>(count - 1)) *
+                                std::numbers::ln10);
+    return times;
+  }
+  std::set<std::uint64_t> steps{p.steps};
+  for (std::size_t k = 0; k + 1 < count; ++k)
+    steps.insert(static_cast<std::uint64_t>(std::llround(std::pow(
+        static_cast<double>(p.steps), static_cast<double>(k) / static_cast<double>(count - 1)))));
+  for (std::uint64_t step : steps) times.emplace_back(p.step * static_cast<double>(step));
+  return times;
+}
+
+// Tells one set of data from another.
+std::string digest(const Problem& problem) {
+  std::uint64_t h = 0xcbf29ce484222325U;
+  for (const std::vector<double>* values :
+       {&problem.x, &problem.labels, &problem.head.v, &problem.head.hidden, &problem.head.bias,
+        &problem.weights, &problem.queries, &problem.prompt, &problem.key_factor,
+        &problem.query_factor})
+    for (double value : *values) {
+      h = (h ^ std::bit_cast<std::uint64_t>(value)) * 0x100000001b3U;
+      h ^= h >> 32;
+    }
+  return fmt::format(" (data {:016x})", h);
+}
+
+flow::Plan plan_of(const SelectParameters& p, std::size_t dim) {
+  const std::size_t count = std::clamp<std::size_t>(kRecorded / dim, 2, p.outputs);
+  flow::Plan plan{.outputs = output_times(p, count), .tolerance = p.tolerance, .step = p.step};
+  if (p.optimizer == "flow") {
+    plan.end = flow::Time(1, p.log10_time * std::numbers::ln10);
+    plan.max_steps = kFlowSteps;
+  } else {
+    plan.end = flow::Time(p.step * static_cast<double>(p.steps));
+    plan.max_steps = p.steps + 1;
+  }
+  return plan;
+}
+
+}  // namespace
+
+Training::Training(const SelectParameters& p, const Objective& objective,
+                   const SelectContext& context, std::span<const double> start)
+    : p_(p),
+      objective_(objective),
+      context_(context),
+      command_(command(p) + digest(objective.problem())),
+      adaptive_(p.optimizer == "flow"),
+      plan_(plan_of(p, objective.dim())),
+      flow_(objective, descent_options(p)) {
+  progress_.state = flow_.state(start);
+  load();
+}
+
+void Training::run() {
+  flow::Hooks hooks;
+  hooks.stop = context_.stop;
+  hooks.output = [&](const flow::Time& time, std::span<const double> state) {
+    moments_.push_back({time, flow_.weights(state)});
+  };
+  hooks.step = [&](const flow::Step& step) {  // Euler looked at the state before, the flow after
+    lock_in_.see(flow_.latest().chosen, adaptive_ ? step.at(1) : step.start);
+  };
+  hooks.safe_point = [&](const flow::Progress&) { pause(); };
+  if (!progress_.started) see_state();
+  status_ =
+      flow::run(flow_, adaptive_ ? flow::dormand_prince() : flow::euler(), plan_, progress_, hooks);
+  if (status_ == flow::Status::interrupted) {
+    if (!context_.directory.empty()) save();
+  } else {
+    see_state();
+  }
+}
+
+void Training::see_state() {
+  objective_.evaluate(weights(), evaluation_);
+  lock_in_.see(evaluation_.chosen, progress_.time);
+}
+
+void Training::pause() {
+  if (++pauses_ % 64 != 0 && pauses_ > 64) return;  // a step may take less than a microsecond
+  if (context_.report)
+    context_.report(adaptive_
+                        ? std::max(0.0, progress_.time.log() / plan_.end.log())
+                        : static_cast<double>(progress_.steps) / static_cast<double>(p_.steps),
+                    fmt::format("{} steps", progress_.steps));
+  if (context_.directory.empty()) return;
+  const Clock::time_point now = Clock::now();
+  if (now < next_save_) return;
+  if (progress_.steps > 0) save();
+  next_save_ =
+      Clock::now() + std::max(std::chrono::duration_cast<Clock::duration>(
+                                  std::chrono::duration<double>(context_.checkpoint_seconds)),
+                              20 * (Clock::now() - now));
+}
+
+void Training::save() const {
+  CheckpointWriter out(file(), kMagic);
+  out.put(command_);
+  out.put(progress_);
+  out.put_all(std::span<const double>(flow_.rest().seen));
+  out.put(flow_.rest().steps_since);
+  out.put_all(std::span<const std::uint64_t>(lock_in_.chosen));
+  for (const flow::Time& time : lock_in_.since) out.put(time);
+  out.put(static_cast<std::uint64_t>(moments_.size()));
+  for (const Moment& moment : moments_) {
+    out.put(moment.time);
+    out.put_all(std::span<const double>(moment.weights));
+  }
+  out.commit();
+}
+
+void Training::load() {
+  if (context_.directory.empty() || !std::filesystem::exists(file())) return;
+  const std::string bytes = read_file(file(), std::size_t{1} << 40);
+  CheckpointReader in(bytes, file().string(), kMagic);
+  if (const std::string of = in.get_text(); of != command_)
+    throw Error(fmt::format(
+        "{} belongs to another run or to other data: {}; start again with another --out",
+        file().string(), of));
+  const std::size_t dim = progress_.state.size();
+  progress_ = in.get_progress();
+  training::DescentFlow::Rest rest{in.get_all<double>(), in.get<std::uint64_t>()};
+  flow_.set_rest(std::move(rest));
+  lock_in_.chosen = in.get_all<std::uint64_t>();
+  for (std::size_t i = 0; i < lock_in_.chosen.size(); ++i) lock_in_.since.push_back(in.get_time());
+  for (std::uint64_t k = in.get_count(24); k-- > 0;) {
+    const flow::Time time = in.get_time();
+    moments_.push_back({time, in.get_all<double>()});
+  }
+  in.finish();
+  if (progress_.state.size() != dim)
+    throw Error(fmt::format("{} belongs to other data", file().string()));
+}
+
+}  // namespace attractor::experiment

@@ -1,0 +1,81 @@
+// The training of one run: a gradient method from one start, its moments on the way, when each
+// input took its token for good, and checkpoints from which it goes on with the same bits.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attractor/experiment/select_experiment.hpp"
+#include "attractor/flow/run.hpp"
+#include "attractor/training/descent_flow.hpp"
+
+namespace attractor::experiment {
+
+// When did each input take the token it has now?
+struct LockIn {
+  std::vector<std::uint64_t> chosen;
+  std::vector<flow::Time> since;
+
+  void see(const std::vector<std::size_t>& now, const flow::Time& time) {
+    chosen.resize(now.size(), UINT64_MAX);
+    since.resize(now.size());
+    for (std::size_t i = 0; i < now.size(); ++i)
+      if (now[i] != chosen[i]) chosen[i] = now[i], since[i] = time;
+  }
+};
+
+struct Moment {
+  flow::Time time;
+  std::vector<double> weights;
+};
+
+// Training: gradient descent is explicit Euler; the flow is integrated up to 10^log10_time.
+class Training {
+ public:
+  /// Goes on from the context's checkpoint if there is one. Views: all must outlive it.
+  Training(const SelectParameters& p, const training::Objective& objective,
+           const SelectContext& context, std::span<const double> start);
+
+  void run();
+
+  flow::Status status() const { return status_; }
+  const flow::Progress& progress() const { return progress_; }
+  std::vector<double> weights() const { return flow_.weights(progress_.state); }
+  const std::vector<Moment>& moments() const { return moments_; }
+  const std::vector<flow::Time>& lock_in() const { return lock_in_.since; }
+  bool rested() const { return flow_.at_rest(progress_.state); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void see_state();
+
+  std::filesystem::path file() const { return context_.directory / "checkpoint.bin"; }
+
+  void pause();
+
+  void save() const;
+
+  void load();
+
+  const SelectParameters& p_;
+  const training::Objective& objective_;
+  const SelectContext& context_;
+  std::string command_;
+  bool adaptive_;
+  flow::Plan plan_;
+  training::DescentFlow flow_;
+  flow::Progress progress_;
+  LockIn lock_in_;
+  training::Evaluation evaluation_;
+  std::vector<Moment> moments_;
+  flow::Status status_ = flow::Status::complete;
+  std::uint64_t pauses_ = 0;
+  Clock::time_point next_save_{};
+};
+
+}  // namespace attractor::experiment
