@@ -1,6 +1,7 @@
-// A flow: dx/dt = drift(x) for a state of points on a space. Depth moves tokens and freezes
-// attention; training moves attention and freezes tokens; both are flows, and run() is their only
-// time loop.
+// A flow: dx = drift(x) dt + P sqrt(2 kappa) dB for a state of points on a space, kappa = 0 unless
+// it says otherwise, B a Brownian motion of each point, P the projection onto the tangent space.
+// Depth moves tokens and freezes attention; training moves attention and freezes tokens; both are
+// flows, and run() is their only time loop.
 //
 // Rates may span hundreds of orders of magnitude, so drift is asked for per unit of time
 // e^log_unit: out = e^log_unit * dx/dt, with full relative accuracy whatever the unit.
@@ -36,6 +37,9 @@ class Flow {
   virtual double fitting_log_unit(std::span<const double> /*state*/, double present) const {
     return present;
   }
+
+  /// kappa; moves points under a stochastic method only (tableau.hpp).
+  virtual double noise() const { return 0; }
 
   /// Called between steps: may shorten the state (coalesced tokens). True if it did.
   virtual bool simplify(const Time& /*now*/, std::vector<double>& /*state*/) { return false; }

@@ -26,7 +26,8 @@ double largest_speed(std::span<const double> drift, std::span<const double> stat
 class Loop {
  public:
   Loop(Flow& flow, const Tableau& method, const Plan& plan, Progress& progress, const Hooks& hooks)
-      : flow_(flow), plan_(plan), p_(progress), hooks_(hooks), stepper_(method) {
+      : flow_(flow), plan_(plan), p_(progress), hooks_(hooks), stepper_(method, plan.seed) {
+    noisy_ = method.stochastic && flow.noise() > 0;
     if (!p_.started) p_.log_unit = flow.log_unit();
     if (!method.adaptive()) plan_fixed_steps();
   }
@@ -42,11 +43,11 @@ class Loop {
       if (hooks_.safe_point) hooks_.safe_point(p_);
       if (hooks_.stop && hooks_.stop()) return Status::interrupted;
       if (finished()) return Status::complete;
-      if (flow_.at_rest(p_.state)) return rest(Status::collapsed);
+      if (!noisy_ && flow_.at_rest(p_.state)) return rest(Status::collapsed);
       if (p_.steps + p_.rejected >= plan_.max_steps) return Status::too_many_steps;
       const double speed = fit_unit();
       if (!std::isfinite(speed)) return Status::not_finite;
-      if (speed == 0) return rest(Status::at_equilibrium);
+      if (speed == 0 && !noisy_) return rest(Status::at_equilibrium);
       const Status status = stepper_.tableau().adaptive() ? adaptive_step(speed) : fixed_step();
       if (status != Status::complete) return status;
       if (p_.stalled > kStalledSteps && !flow_.space().compact()) return Status::step_underflow;
@@ -131,7 +132,8 @@ class Loop {
   }
 
   Status fixed_step() {
-    const auto error = stepper_.attempt(flow_, p_.state, fixed_step_, p_.log_unit, hooks_.stop);
+    const auto error =
+        stepper_.attempt(flow_, p_.state, fixed_step_, p_.log_unit, hooks_.stop, p_.steps);
     if (!error) return Status::interrupted;
     if (std::isnan(*error)) return Status::not_finite;
     const Time after(static_cast<double>(p_.steps + 1) * fixed_step_, p_.log_unit);
@@ -192,6 +194,7 @@ class Loop {
   Stepper stepper_;
   std::uint64_t fixed_steps_ = 0;
   double fixed_step_ = 0;
+  bool noisy_ = false;
   std::vector<double> buffer_;
 };
 

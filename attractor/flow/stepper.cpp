@@ -14,7 +14,8 @@ std::size_t grain(std::size_t dim) { return std::max<std::size_t>(1, 8192 / dim)
 
 }  // namespace
 
-Stepper::Stepper(Tableau tableau) : tableau_(std::move(tableau)), stage_(tableau_.stages()) {}
+Stepper::Stepper(Tableau tableau, std::uint64_t seed)
+    : tableau_(std::move(tableau)), noise_(seed, "noise"), stage_(tableau_.stages()) {}
 
 // out = x + h sum_s weights[s] k_s over the coordinates [begin, end).
 void Stepper::combine(const std::vector<double>& weights, std::size_t begin, std::size_t end,
@@ -44,7 +45,8 @@ std::span<const double> Stepper::drift(const Flow& flow, std::span<const double>
 }
 
 std::optional<double> Stepper::attempt(const Flow& flow, std::span<const double> state, double h,
-                                       double log_unit, const std::function<bool()>& stop) {
+                                       double log_unit, const std::function<bool()>& stop,
+                                       std::uint64_t step) {
   drift(flow, state, log_unit);
   space_ = &flow.space();
   from_ = state;
@@ -67,7 +69,24 @@ std::optional<double> Stepper::attempt(const Flow& flow, std::span<const double>
   }
   // With first-same-as-last the final stage already sits at the result.
   if (!tableau_.first_same_as_last) move(tableau_.b);
+  if (tableau_.stochastic && flow.noise() > 0) {
+    const double size = std::sqrt(2 * flow.noise() * h * std::exp(log_unit));
+    parallel_for(points, grain(dim), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) add_noise(i, size, step);
+    });
+  }
   return error_norm();
+}
+
+// The kick is tangent where the drift has led; the order of the two does not matter to order h.
+void Stepper::add_noise(std::size_t point, double size, std::uint64_t step) {
+  const std::size_t dim = space_->dim();
+  const std::span<double> x = std::span(next_).subspan(point * dim, dim);
+  std::vector<double> kick(dim);
+  for (std::size_t c = 0; c < dim; ++c) kick[c] = size * noise_.normal(point, step * dim + c);
+  space_->project(x, kick);
+  for (std::size_t c = 0; c < dim; ++c) x[c] += kick[c];
+  space_->retract(x);
 }
 
 double Stepper::error_norm() const {

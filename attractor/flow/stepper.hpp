@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "attractor/base/random.hpp"
 #include "attractor/flow/flow.hpp"
 #include "attractor/flow/tableau.hpp"
 
@@ -15,15 +16,18 @@ namespace attractor::flow {
 
 class Stepper {
  public:
-  explicit Stepper(Tableau tableau);
+  /// `seed` of the noise, for a stochastic method.
+  explicit Stepper(Tableau tableau, std::uint64_t seed = 0);
 
   const Tableau& tableau() const { return tableau_; }
 
   /// Tries a step of h (in units e^log_unit) from `state`; next() holds the result. Returns the
   /// largest error over points, relative to the point's scale (0 for a fixed-step method); NaN
-  /// when the result is not finite; nothing when `stop` said so between two stages.
+  /// when the result is not finite; nothing when `stop` said so between two stages. Noise is keyed
+  /// by the number of the step and by point.
   std::optional<double> attempt(const Flow& flow, std::span<const double> state, double h,
-                                double log_unit, const std::function<bool()>& stop = {});
+                                double log_unit, const std::function<bool()>& stop = {},
+                                std::uint64_t step = 0);
   std::span<const double> next() const { return next_; }
 
   /// Point `index` (or the whole state) at t + theta h of the last attempt, retracted.
@@ -43,8 +47,10 @@ class Stepper {
   void combine(const std::vector<double>& weights, std::size_t begin, std::size_t end,
                double* out) const;
   double error_norm() const;
+  void add_noise(std::size_t point, double size, std::uint64_t step);
 
   Tableau tableau_;
+  Stream noise_;
   std::vector<std::vector<double>> stage_;
   std::vector<double> next_;
   bool drift_known_ = false;

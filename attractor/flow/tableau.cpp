@@ -40,6 +40,10 @@ Tableau layers() { return {.name = "layers", .order = 1, .a = {{}}, .b = {1}, .l
 
 Tableau euler() { return {.name = "euler", .order = 1, .a = {{}}, .b = {1}, .dense = linear}; }
 
+Tableau euler_maruyama() {
+  return {.name = "euler-maruyama", .order = 1, .a = {{}}, .b = {1}, .stochastic = true};
+}
+
 Tableau rk4() {
   return {.name = "rk4",
           .order = 4,

@@ -17,6 +17,7 @@ struct Tableau {
   std::vector<double> (*dense)(double theta) = nullptr;  // null: only step ends are defined
   bool layer_map = false;  // stage 1 is the layer's increment, not the projected drift
   bool first_same_as_last = false;
+  bool stochastic = false;  // the step ends with the flow's noise
 
   std::size_t stages() const { return b.size(); }
   bool adaptive() const { return !error.empty(); }
@@ -30,6 +31,9 @@ Tableau euler();
 Tableau rk4();
 /// Dormand and Prince (1980), 5(4), with Shampine's continuous extension of order 4.
 Tableau dormand_prince();
+
+/// x <- retract(x + h drift + P sqrt(2 kappa h) xi), xi standard normal. Weak order 1.
+Tableau euler_maruyama();
 
 /// By its command-line name: layers, euler, rk4, adaptive. Throws Error on another name.
 Tableau tableau_named(std::string_view name);

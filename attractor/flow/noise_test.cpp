@@ -1,0 +1,115 @@
+// Noise against exact laws: Brownian motion on the sphere, E<x(t), x(0)> = e^{-kappa (d-1) t}, and
+// Euler-Maruyama for dx = -x dt + sqrt(2 kappa) dB in R^d, whose stationary variance is exactly
+// kappa / (1 - h/2).
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "attractor/base/threads.hpp"
+#include "attractor/flow/run.hpp"
+
+namespace attractor::flow {
+namespace {
+
+class NoisyDecay final : public Flow {
+ public:
+  NoisyDecay(std::unique_ptr<Space> space, double rate, double noise)
+      : space_(std::move(space)), rate_(rate), noise_(noise) {}
+  const Space& space() const override { return *space_; }
+  double noise() const override { return noise_; }
+  void drift(std::span<const double> state, double log_unit, std::span<double> out) const override {
+    for (std::size_t i = 0; i < state.size(); ++i) out[i] = -rate_ * state[i] * std::exp(log_unit);
+  }
+
+ private:
+  std::unique_ptr<Space> space_;
+  double rate_, noise_;
+};
+
+std::vector<double> poles(std::size_t count, std::size_t dim) {
+  std::vector<double> state(count * dim, 0.0);
+  for (std::size_t i = 0; i < count; ++i) state[i * dim] = 1;
+  return state;
+}
+
+std::vector<double> after(NoisyDecay& flow, std::vector<double> start, double time, double step,
+                          std::uint64_t seed) {
+  Progress progress{.state = std::move(start)};
+  const Status status =
+      run(flow, euler_maruyama(), {.end = Time(time), .step = step, .seed = seed}, progress, {});
+  EXPECT_EQ(status, Status::complete);
+  return progress.state;
+}
+
+struct Mean {
+  double value, error;
+};
+
+template <class Value>
+Mean mean(std::size_t count, const Value& value) {
+  double sum = 0, squares = 0;
+  for (std::size_t i = 0; i < count; ++i) sum += value(i), squares += value(i) * value(i);
+  const double n = static_cast<double>(count), m = sum / n;
+  return {m, std::sqrt((squares / n - m * m) / n)};
+}
+
+TEST(Noise, IsBrownianMotionOnTheSphere) {
+  constexpr std::size_t kPoints = 10'000;
+  for (const std::size_t dim : {2, 3, 8}) {
+    const double kappa = 0.5, time = 0.4, step = 2e-3;
+    NoisyDecay flow(std::make_unique<Sphere>(dim), 0, kappa);
+    const std::vector<double> x = after(flow, poles(kPoints, dim), time, step, 7);
+    const Mean height = mean(kPoints, [&](std::size_t i) { return x[i * dim]; });
+    const double decay = kappa * static_cast<double>(dim - 1);
+    // The bias of the method is below h decay^2 t.
+    EXPECT_NEAR(height.value, std::exp(-decay * time),
+                4 * height.error + step * decay * decay * time)
+        << dim;
+    for (std::size_t i = 0; i < kPoints; ++i)
+      ASSERT_NEAR(norm(std::span(x).subspan(i * dim, dim)), 1, 1e-14);
+  }
+}
+
+TEST(Noise, HasTheStationaryVarianceOfTheMethod) {
+  constexpr std::size_t kPoints = 10'000;
+  const double kappa = 0.3, step = 0.2;
+  NoisyDecay flow(std::make_unique<Euclidean>(1), 1, kappa);
+  const std::vector<double> x = after(flow, std::vector<double>(kPoints, 0.0), 20, step, 3);
+  const Mean square = mean(kPoints, [&](std::size_t i) { return x[i] * x[i]; });
+  EXPECT_NEAR(square.value, kappa / (1 - step / 2), 4 * square.error);
+}
+
+TEST(Noise, DependsOnTheSeedAndNotOnThreads) {
+  NoisyDecay flow(std::make_unique<Sphere>(3), 0, 0.1);
+  const std::vector<double> start = poles(10'000, 3);
+  set_threads(1);
+  const std::vector<double> one = after(flow, start, 1, 0.1, 1);
+  const std::vector<double> other = after(flow, start, 1, 0.1, 2);
+  set_threads(3);
+  EXPECT_EQ(after(flow, start, 1, 0.1, 1), one);
+  set_threads(0);
+  EXPECT_NE(other, one);
+}
+
+TEST(Noise, ContinuesWithTheSameBits) {
+  NoisyDecay flow(std::make_unique<Sphere>(3), 0.5, 0.1);
+  const std::vector<double> whole = after(flow, poles(10, 3), 1, 0.1, 1);
+  Progress progress{.state = poles(10, 3)};
+  int asked = 0;
+  const Plan plan{.end = Time(1), .step = 0.1, .seed = 1};
+  EXPECT_EQ(run(flow, euler_maruyama(), plan, progress, {.stop = [&] { return ++asked > 4; }}),
+            Status::interrupted);
+  EXPECT_EQ(run(flow, euler_maruyama(), plan, progress, {}), Status::complete);
+  EXPECT_EQ(progress.state, whole);
+}
+
+TEST(Noise, MovesAStateThatHasNoDrift) {
+  NoisyDecay flow(std::make_unique<Euclidean>(2), 1, 0.1);
+  const std::vector<double> origin(20, 0.0);
+  EXPECT_NE(after(flow, origin, 1, 0.1, 1), origin);
+}
+
+}  // namespace
+}  // namespace attractor::flow
