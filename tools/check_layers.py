@@ -18,7 +18,7 @@ BELOW = {
     "tokens": ["base", "space", "report"],
     "attention": ["base", "kernels", "space", "tokens"],
     "depth": ["base", "space", "flow", "tokens", "attention"],
-    "meanfield": ["base", "space", "solve", "flow", "tokens", "attention"],
+    "meanfield": ["base", "space", "solve", "flow", "tokens", "attention", "depth"],
     "training": ["base", "kernels", "report", "space", "solve", "flow", "tokens", "attention"],
     "observe": ["base", "space", "solve", "flow", "tokens", "attention", "depth", "meanfield", "training"],
     "experiment": ["base", "report", "space", "solve", "flow", "tokens", "attention", "depth", "meanfield",

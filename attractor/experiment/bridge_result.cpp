@@ -8,15 +8,13 @@
 #include "attractor/base/file.hpp"
 #include "attractor/base/version.hpp"
 #include "attractor/experiment/bridge_page.hpp"
+#include "attractor/experiment/json.hpp"
 #include "attractor/report/hdf5.hpp"
 
 namespace attractor::experiment {
 namespace {
 
-using Json = nlohmann::ordered_json;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
-Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
 
 constexpr std::pair<const char*, double BridgeMoment::*> kMomentColumns[] = {
     {"log_time", &BridgeMoment::log_time},

@@ -8,14 +8,11 @@
 #include "attractor/base/file.hpp"
 #include "attractor/base/version.hpp"
 #include "attractor/experiment/flow_page.hpp"
+#include "attractor/experiment/json.hpp"
 #include "attractor/report/hdf5.hpp"
 
 namespace attractor::experiment {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
 
 double log10_of(const flow::Time& time) { return time.log() / std::numbers::ln10; }
 

@@ -48,7 +48,7 @@ RunDirectory::RunDirectory(fs::path path) : path_(std::move(path)) {
 }
 
 RunDirectory::RunDirectory(RunDirectory&& other) noexcept
-    : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
+    : path_(std::move(other.path_)), made_(other.made_), lock_(std::exchange(other.lock_, -1)) {}
 
 RunDirectory::~RunDirectory() {
   if (lock_ >= 0) ::close(lock_);
@@ -59,8 +59,10 @@ RunDirectory RunDirectory::create(const fs::path& path, const ParameterList& par
   if (fs::exists(path) && !fs::is_directory(path))
     throw Error(
         fmt::format("{} exists and is not a directory; choose another --out", path.string()));
+  const bool made = !fs::exists(path);
   make_directory(path);
   RunDirectory directory(path);  // from here on it is ours
+  directory.made_ = made;
   if (fs::exists(path / "summary.json"))
     throw Error(fmt::format("{} holds a finished run; choose another --out", path.string()));
   if (fs::exists(path / "run.toml"))
@@ -88,6 +90,12 @@ RunDirectory RunDirectory::resume(const fs::path& path, const ParameterList& par
 void RunDirectory::close() {
   std::error_code ignored;
   fs::remove(path_ / "checkpoint.bin", ignored);
+}
+
+void RunDirectory::abandon() {
+  std::error_code ignored;
+  fs::remove(path_ / "run.toml", ignored);
+  if (made_) fs::remove(path_, ignored);
 }
 
 }  // namespace attractor::experiment

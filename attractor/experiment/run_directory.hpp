@@ -28,10 +28,13 @@ class RunDirectory {
   const std::filesystem::path& path() const { return path_; }
   /// The run has ended and its result is on disk: the checkpoint is no longer needed.
   void close();
+  /// The run has nothing to keep: takes away what create() made.
+  void abandon();
 
  private:
   explicit RunDirectory(std::filesystem::path path);  // locks an existing directory
   std::filesystem::path path_;
+  bool made_ = false;  // create() made the directory itself
   int lock_ = -1;  // held while this process works on the run
 };
 

@@ -6,6 +6,7 @@
 
 #include "attractor/base/file.hpp"
 #include "attractor/base/version.hpp"
+#include "attractor/experiment/json.hpp"
 #include "attractor/experiment/select_page.hpp"
 #include "attractor/report/hdf5.hpp"
 #include "attractor/space/space.hpp"
@@ -13,10 +14,7 @@
 namespace attractor::experiment {
 namespace {
 
-using Json = nlohmann::ordered_json;
 constexpr std::size_t kPrinted = 100'000;  // longer arrays are in result.h5 only
-
-Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
 
 Json array(std::span<const double> values) {
   if (values.empty() || values.size() > kPrinted) return nullptr;

@@ -62,6 +62,15 @@ struct Range {
   double low, high;
 };
 
+// A map fills its panel: half a cell beyond the outer centres.
+Range heat_range(const std::vector<double>& at, const Axis& axis) {
+  const double low = at.front(), high = at.back(), cells = static_cast<double>(at.size() - 1);
+  if (axis.scale != Scale::log)
+    return {low - (high - low) / cells / 2, high + (high - low) / cells / 2};
+  const double half = std::pow(high / low, 0.5 / cells);
+  return {low / half, high * half};
+}
+
 // The range of an axis: as given, or around the data, never empty.
 Range range(const Panel& panel, const Axis& axis, std::vector<double> Series::*values) {
   double low = std::numeric_limits<double>::infinity(), high = -low;
@@ -71,6 +80,10 @@ Range range(const Panel& panel, const Axis& axis, std::vector<double> Series::*v
     }
     if (series.mark == Mark::boxes && values == &Series::y && axis.scale != Scale::log)
       low = std::min(low, 0.0), high = std::max(high, 0.0);
+  }
+  if (panel.heat) {
+    const std::vector<double>& at = values == &Series::x ? panel.heat->x : panel.heat->y;
+    return heat_range(at, axis);
   }
   const bool log = axis.scale == Scale::log;
   if (low > high) low = high = log ? 1 : 0;
@@ -175,6 +188,42 @@ std::string rows(const Series& series, const Panel& panel) {
   return text;
 }
 
+// Cells as filled boxes: also right on logarithmic axes, and sharp in every format.
+std::string heat_rows(const Heat& heat, const Panel& panel, const Range& x, const Range& y) {
+  const std::size_t columns = heat.x.size(), lines = heat.y.size();
+  if (columns < 2 || lines < 2 || heat.value.size() != columns * lines)
+    throw Error(fmt::format("a map has {} columns, {} rows and {} values", columns, lines,
+                            heat.value.size()));
+  // Each cell reaches a little under its neighbours, or smoothing would leave bright seams.
+  const auto edge = [](const Range& r, std::size_t k, std::size_t count, bool log) {
+    const double overlap = k == 0 ? 0 : 0.1;
+    const double share =
+        std::min(1.0, (static_cast<double>(k) + overlap) / static_cast<double>(count));
+    return log ? r.low * std::pow(r.high / r.low, share) : r.low + (r.high - r.low) * share;
+  };
+  const bool log_x = panel.x.scale == Scale::log, log_y = panel.y.scale == Scale::log;
+  std::string text;
+  for (std::size_t iy = 0; iy < lines; ++iy)
+    for (std::size_t ix = 0; ix < columns; ++ix) {
+      const double value = heat.value[iy * columns + ix];
+      if (!std::isfinite(value)) continue;
+      text += fmt::format("{:.6g} {:.6g} {:.6g} {:.6g} {:.6g} {:.6g} {:.5g}\n", heat.x[ix],
+                          heat.y[iy], edge(x, ix, columns, log_x), edge(x, ix + 1, columns, log_x),
+                          edge(y, iy, lines, log_y), edge(y, iy + 1, lines, log_y), value);
+    }
+  return text;
+}
+
+// Viridis in nine steps: even in lightness, and safe for colour-blind readers.
+std::string heat_commands(const Heat& heat) {
+  return fmt::format(
+      "set palette defined (0 '#440154', 1 '#472c7a', 2 '#3b518b', 3 '#2c718e', 4 '#21908d', "
+      "5 '#27ad81', 6 '#5cc863', 7 '#aadc32', 8 '#fde725')\n"
+      "set cbrange [{:.9g}:{:.9g}]\nset cblabel {}\nset cbtics out nomirror scale 0.5\n"
+      "set colorbox noborder\n",
+      heat.low, heat.high, literal(heat.label));
+}
+
 std::string style(const Series& series) {
   const std::string colour =
       series.colours.empty() ? "lc rgb " + hex(series.colour) : std::string("lc rgb variable");
@@ -207,6 +256,12 @@ std::string heading_commands(const std::string& title, const Panel& panel) {
 std::string panel_commands(const Panel& panel, std::size_t index, double width, double height) {
   const Range x = range(panel, panel.x, &Series::x), y = range(panel, panel.y, &Series::y);
   std::string text = "unset arrow\n", plots;
+  if (panel.heat) {
+    text += heat_commands(*panel.heat);
+    text += fmt::format("$p{}heat << END\n{}END\n", index, heat_rows(*panel.heat, panel, x, y));
+    plots = fmt::format(
+        "$p{}heat using 1:2:3:4:5:6:7 with boxxyerror fs solid noborder lc palette notitle", index);
+  }
   for (std::size_t s = 0; s < panel.series.size(); ++s) {
     const Series& series = panel.series[s];
     const std::string data = rows(series, panel);

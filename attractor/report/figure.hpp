@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -68,9 +69,19 @@ struct Axis {
   bool ticks = true;
 };
 
+/// Values on a grid, as colours from dark blue over green to yellow (also in grey from dark to
+/// light); drawn below the series. Grid lines must be evenly spaced on the panel's axes.
+struct Heat {
+  std::vector<double> x, y;   // centres of columns and rows, ascending, at least two each
+  std::vector<double> value;  // value[iy * x.size() + ix]; not finite: left white
+  std::string label;          // of the colour scale
+  double low = 0, high = 1;   // ends of the colour scale
+};
+
 struct Panel {
   std::string title{};
   Axis x{}, y{};
+  std::optional<Heat> heat{};
   std::vector<Series> series{};
   std::vector<Guide> vertical{}, horizontal{};
   bool bare = false;         // no frame, ticks or grid

@@ -96,6 +96,34 @@ TEST_F(FigureTest, EveryMarkAndScale) {
   EXPECT_TRUE(has(svg(grid), "rgb(230, 159,   0)"));
 }
 
+Panel map_panel(Scale y) {
+  Panel panel{.title = "map", .x = {.label = "x"}, .y = {.label = "y", .scale = y}};
+  panel.heat = Heat{.x = {0, 1, 2},
+                    .y = {1, 10},
+                    .value = {0, 0.5, 1, kNan, 0.25, 2},
+                    .label = "colour",
+                    .low = 0,
+                    .high = 1};
+  return panel;
+}
+
+TEST_F(FigureTest, AMapHasOneBoxForEachFiniteValueAndAScale) {
+  for (const Scale scale : {Scale::linear, Scale::log}) {
+    const std::string text = svg({.id = "m", .panels = {map_panel(scale)}});
+    EXPECT_NE(text.find("colour"), std::string::npos);
+    std::size_t boxes = 0;  // the ends of viridis: value 0, and 1 as well as all beyond
+    for (const std::string colour : {"rgb( 68,   1,  84)", "rgb(253, 231,  37)"})
+      for (std::size_t at = 0; (at = text.find(colour, at)) != std::string::npos; ++at) ++boxes;
+    EXPECT_GE(boxes, 3U);
+  }
+}
+
+TEST_F(FigureTest, RefusesAMapWithoutItsValues) {
+  Panel panel = map_panel(Scale::linear);
+  panel.heat->value.pop_back();
+  EXPECT_THROW(svg({.id = "m", .panels = {panel}}), Error);
+}
+
 TEST_F(FigureTest, SameBytesAgain) {
   write_figure(simple(), directory_ / "a");
   write_figure(simple(), directory_ / "b");

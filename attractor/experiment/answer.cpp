@@ -1,0 +1,218 @@
+#include "attractor/experiment/answer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "attractor/base/file.hpp"
+#include "attractor/base/version.hpp"
+#include "attractor/report/hdf5.hpp"
+#include "attractor/report/html.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+using report::html_markup;
+using report::html_text;
+
+constexpr std::size_t kShownRows = 60;  // of a table, in text and page
+
+std::string plain_number(double value) {
+  return std::isfinite(value) ? fmt::format("{:.10g}", value) : "-";
+}
+
+/// A value in words, or nothing for what is too long to be read.
+std::string words(const Json& value) {
+  if (value.is_null()) return "-";
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  if (value.is_number_float()) return plain_number(value.get<double>());
+  if (!value.is_array()) return value.dump();
+  if (value.size() > 8) return "";
+  std::string text;
+  for (const Json& item : value) text += (text.empty() ? "" : "  ") + words(item);
+  return text;
+}
+
+std::string spaced(std::string name) {
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
+/// Markup of figures as plain text: 10^{12} becomes 10^12.
+std::string plain(std::string_view markup) {
+  std::string text;
+  for (const char c : markup)
+    if (c != '{' && c != '}') text += c;
+  return text;
+}
+
+// ---- Tables.
+
+Json table_json(const Table& table) {
+  Json rows = Json::array();
+  for (std::size_t r = 0; r < table.rows.size(); ++r) {
+    Json row = Json::object();
+    if (!table.label_column.empty()) row[table.label_column] = table.labels[r];
+    for (std::size_t c = 0; c < table.columns.size(); ++c)
+      row[table.columns[c]] = number(table.rows[r][c]);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+/// All cells as words, the head first.
+std::vector<std::vector<std::string>> cells(const Table& table) {
+  std::vector<std::vector<std::string>> lines(1);
+  const bool labelled = !table.label_column.empty();
+  if (labelled) lines[0].push_back(spaced(table.label_column));
+  for (const std::string& column : table.columns) lines[0].push_back(spaced(column));
+  for (std::size_t r = 0; r < std::min(kShownRows, table.rows.size()); ++r) {
+    std::vector<std::string>& line = lines.emplace_back();
+    if (labelled) line.push_back(table.labels[r]);
+    for (const double value : table.rows[r])
+      line.push_back(std::isfinite(value) ? fmt::format("{:.7g}", value) : "-");
+  }
+  return lines;
+}
+
+std::string table_text(const Table& table) {
+  const auto lines = cells(table);
+  std::vector<std::size_t> width(lines[0].size(), 0);
+  for (const auto& line : lines)
+    for (std::size_t c = 0; c < line.size(); ++c) width[c] = std::max(width[c], line[c].size());
+  std::string text = fmt::format("\n{}\n", plain(table.title));
+  for (const auto& line : lines) {
+    text += " ";
+    for (std::size_t c = 0; c < line.size(); ++c)
+      text += c == 0 && !table.label_column.empty() ? fmt::format(" {:<{}}", line[c], width[c])
+                                                    : fmt::format("  {:>{}}", line[c], width[c]);
+    text += "\n";
+  }
+  if (table.rows.size() > kShownRows)
+    text += fmt::format("  ... {} rows in all; --json has them\n", table.rows.size());
+  return text;
+}
+
+std::string table_html(const Table& table) {
+  const auto lines = cells(table);
+  std::string text =
+      fmt::format("<h2>{}</h2>\n<div class=\"card scroll\"><table class=\"numbers\">\n",
+                  html_markup(table.title));
+  for (std::size_t r = 0; r < lines.size(); ++r) {
+    text += "<tr>";
+    for (const std::string& cell : lines[r])
+      text += fmt::format("<{0}>{1}</{0}>", r == 0 ? "th" : "td", html_text(cell));
+    text += "</tr>\n";
+  }
+  return text + "</table></div>\n";
+}
+
+void write_table(const Table& table, Hdf5Writer& file) {
+  const std::string group = "/" + table.name;
+  file.group(group);
+  if (!table.label_column.empty()) file.dataset(group + "/" + table.label_column, table.labels);
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    std::vector<double> column;
+    for (const std::vector<double>& row : table.rows) column.push_back(row[c]);
+    file.dataset(group + "/" + table.columns[c], column, {column.size()});
+  }
+}
+
+// ---- Page.
+
+std::string tiles(const Answer& answer) {
+  std::string text;
+  for (const auto& [name, value] : answer.values.items()) {
+    const bool real = value.is_number_float();
+    const std::string shown = real ? rounded(value.get<double>()) : words(value);
+    if (shown.empty() || value.is_array()) continue;
+    text += tile(spaced(name), shown);
+  }
+  return "<dl class=\"tiles roomy\">\n" + text + "</dl>\n";
+}
+
+std::string figures_html(const Answer& answer, const std::filesystem::path& directory) {
+  std::string complaint, text, pair;
+  if (!answer.draw) return "";
+  const auto flush = [&] {
+    if (!pair.empty()) text += "<div class=\"pair\">\n" + std::exchange(pair, "") + "</div>\n";
+  };
+  for (const DrawnFigure& f : draw_figures(answer.draw(), directory / "figures", complaint)) {
+    if (f.wide) flush();
+    (f.wide ? text : pair) += f.html;
+  }
+  flush();
+  if (!complaint.empty()) text += "<p class=\"card text warning\">" + html_text(complaint) + "</p>";
+  return "<section>\n" + text + "</section>\n";
+}
+
+std::string page(const Answer& answer, const Question& question,
+                 const std::filesystem::path& directory) {
+  std::string body = "<h1>" + html_markup(answer.headline) + "</h1>\n";
+  std::vector<std::string> remarks = answer.remarks;
+  if (!answer.not_delivered.empty()) remarks.push_back(answer.not_delivered);
+  body += tiles(answer);
+  for (const std::string& remark : remarks)
+    body += "<div class=\"card text warning\"><p>" + html_text(remark) + "</p></div>\n";
+  body += figures_html(answer, directory);
+  for (const Table& table : answer.tables)
+    if (!table.only_data) body += table_html(table);
+  body += "<h2>Repeat it</h2>\n<pre class=\"wrap\">" + html_text(question.command()) + "</pre>\n";
+  body += "<h2>Parameters</h2>\n" + parameter_table(question.now, question.usual);
+  return page_document(answer.title, body,
+                       ". All numbers: <a href=\"summary.json\">summary.json</a>, "
+                       "<a href=\"result.h5\">result.h5</a>.");
+}
+
+void write_result(const Answer& answer, const Question& question,
+                  const std::filesystem::path& path) {
+  Hdf5Writer file;
+  file.attribute("/", "format", std::string_view("attractor answer 1"));
+  file.attribute("/", "version", std::string_view(kVersion));
+  file.attribute("/", "command", std::string_view(question.command()));
+  file.attribute("/", "values", std::string_view(answer.values.dump()));
+  for (const Table& table : answer.tables) write_table(table, file);
+  file.commit(path);
+}
+
+}  // namespace
+
+Json summary(const Answer& answer, const Question& question, double wall_seconds) {
+  Json json = answer.values;
+  for (const Table& table : answer.tables) json[table.name] = table_json(table);
+  json["remarks"] = answer.remarks;
+  if (!answer.not_delivered.empty()) json["not_delivered"] = answer.not_delivered;
+  json["version"] = kVersion;
+  json["command"] = question.command();
+  json["wall_seconds"] = wall_seconds;
+  json["parameters"] = Json::object();
+  for (const Parameter& p : question.now) json["parameters"][p.name] = p.json();
+  return json;
+}
+
+std::string text(const Answer& answer) {
+  std::string result = plain(answer.headline) + "\n\n";
+  std::size_t width = 0;
+  for (const auto& [name, value] : answer.values.items()) width = std::max(width, name.size());
+  for (const auto& [name, value] : answer.values.items()) {
+    const std::string shown = words(value);
+    if (!shown.empty()) result += fmt::format("  {:<{}}  {}\n", spaced(name), width, shown);
+  }
+  for (const Table& table : answer.tables)
+    if (!table.only_data) result += table_text(table);
+  for (const std::string& remark : answer.remarks) result += "\nNote: " + remark + "\n";
+  return result;
+}
+
+void write_answer(const Answer& answer, const Question& question, double wall_seconds,
+                  const std::filesystem::path& directory) {
+  make_directory(directory);
+  write_result(answer, question, directory / "result.h5");
+  write_file(directory / "index.html", page(answer, question, directory));
+  write_file(directory / "summary.json", summary(answer, question, wall_seconds).dump(2) + "\n");
+}
+
+}  // namespace attractor::experiment

@@ -1,0 +1,107 @@
+#include "attractor/experiment/answer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "attractor/report/hdf5.hpp"
+#include "tests/support/page_test.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+struct Asked {
+  double beta = 1;
+  std::string shape = "a<b";
+  ParameterList list() {
+    return {{.name = "beta", .group = "Model", .help = "inverse temperature", .target = &beta},
+            {.name = "shape", .group = "Model", .help = "how", .target = &shape}};
+  }
+};
+
+class AnswerTest : public PageTest {
+ protected:
+  AnswerTest() {
+    now_.beta = 4;
+    question_ = {.program = "attractor test", .now = now_.list(), .usual = usual_.list()};
+    answer_.title = "Test";
+    answer_.headline = "Growth is 10^{12} & more.";
+    answer_.values["growth"] = number(0.5);
+    answer_.values["overflow"] = number(std::numeric_limits<double>::infinity());
+    answer_.values["rates"] = std::vector<double>(20, 1.25);
+    answer_.tables = {{.name = "levels",
+                       .title = "Levels",
+                       .columns = {"log_time"},
+                       .rows = {{2.5}, {kNan}},
+                       .label_column = "scheme",
+                       .labels = {"post", "pre"}},
+                      {.name = "curve",
+                       .title = "Curve",
+                       .columns = {"x", "y"},
+                       .rows = {{1, 2}},
+                       .only_data = true}};
+    answer_.remarks = {"a remark with <tags>"};
+  }
+
+  Asked now_, usual_;
+  Question question_;
+  Answer answer_;
+};
+
+TEST_F(AnswerTest, JsonHoldsValuesTablesAndTheCommand) {
+  const Json json = summary(answer_, question_, 0.25);
+  EXPECT_EQ(json["growth"], 0.5);
+  EXPECT_TRUE(json["overflow"].is_null());
+  EXPECT_EQ(json["rates"].size(), 20U);
+  EXPECT_EQ(json["levels"][0]["scheme"], "post");
+  EXPECT_EQ(json["levels"][0]["log_time"], 2.5);
+  EXPECT_TRUE(json["levels"][1]["log_time"].is_null());
+  EXPECT_EQ(json["curve"][0]["y"], 2);
+  EXPECT_EQ(json["command"], "attractor test --beta 4");
+  EXPECT_EQ(json["parameters"]["beta"], 4);
+  EXPECT_EQ(json["wall_seconds"], 0.25);
+  EXPECT_FALSE(json.contains("not_delivered"));
+}
+
+TEST_F(AnswerTest, TextLeavesOutWhatIsTooLongToRead) {
+  const std::string shown = text(answer_);
+  EXPECT_TRUE(has(shown, "Growth is 10^12 & more.")) << shown;
+  EXPECT_TRUE(has(shown, "growth    0.5\n")) << shown;
+  EXPECT_TRUE(has(shown, "overflow  -\n")) << shown;
+  EXPECT_FALSE(has(shown, "rates")) << shown;
+  EXPECT_TRUE(has(shown, "  post         2.5\n")) << shown;
+  EXPECT_TRUE(has(shown, "  pre            -\n")) << shown;
+  EXPECT_FALSE(has(shown, "Curve")) << shown;
+  EXPECT_TRUE(has(shown, "Note: a remark with <tags>")) << shown;
+}
+
+TEST_F(AnswerTest, PageIsEscapedAndTheFilesHoldEverything) {
+  answer_.draw = [] { return std::vector<PageFigure>(); };
+  const std::string page =
+      without_gnuplot([&] { write_answer(answer_, question_, 1, directory_); });
+  EXPECT_TRUE(has(page, "Growth is 10<sup>12</sup> &amp; more."));
+  EXPECT_TRUE(has(page, "a remark with &lt;tags&gt;"));
+  EXPECT_TRUE(has(page, "a&lt;b"));
+  EXPECT_TRUE(has(page, "<td>post</td><td>2.5</td>"));
+  EXPECT_TRUE(has(page, "gnuplot was not found"));
+  EXPECT_FALSE(has(page, "Curve"));
+  const Hdf5Reader file(directory_ / "result.h5");
+  EXPECT_EQ(file.read("/levels/log_time").data[0], 2.5);
+  EXPECT_EQ(file.read("/curve/y").data, std::vector<double>{2});
+  EXPECT_EQ(file.text_attribute("/", "command"), "attractor test --beta 4");
+  EXPECT_EQ(Json::parse(read_file(directory_ / "summary.json", 1 << 20)),
+            summary(answer_, question_, 1));
+}
+
+TEST_F(AnswerTest, WhatWasNotDeliveredIsSaidEverywhere) {
+  answer_.not_delivered = "cannot resolve; use more modes";
+  EXPECT_EQ(summary(answer_, question_, 0)["not_delivered"], "cannot resolve; use more modes");
+  const std::string page =
+      without_gnuplot([&] { write_answer(answer_, question_, 1, directory_); });
+  EXPECT_TRUE(has(page, "cannot resolve; use more modes"));
+}
+
+}  // namespace
+}  // namespace attractor::experiment
