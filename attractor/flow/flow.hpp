@@ -30,6 +30,19 @@ class Flow {
     drift(state, log_unit, out);
   }
 
+  /// The same at a time, for a flow that depends on it (a schedule): one that is not autonomous.
+  virtual void drift_at(const Time& /*now*/, std::span<const double> state, double log_unit,
+                        std::span<double> out) const {
+    drift(state, log_unit, out);
+  }
+  virtual void increment_at(const Time& /*now*/, std::span<const double> state, double log_unit,
+                            std::span<double> out) const {
+    increment(state, log_unit, out);
+  }
+
+  /// At rest now means at rest for ever.
+  virtual bool autonomous() const { return true; }
+
   /// ln of the natural unit of time (0, or -beta for unnormalised attention).
   virtual double log_unit() const { return 0; }
   /// A unit in which the fastest motion of this state is of order one; asked for only when the
@@ -40,6 +53,8 @@ class Flow {
 
   /// kappa; moves points under a stochastic method only (tableau.hpp).
   virtual double noise() const { return 0; }
+  /// The same with one Brownian motion of R^d for all points, projected at each of them.
+  virtual double common_noise() const { return 0; }
 
   /// Called between steps: may shorten the state (coalesced tokens). True if it did.
   virtual bool simplify(const Time& /*now*/, std::vector<double>& /*state*/) { return false; }

@@ -3,6 +3,7 @@
 // kappa / (1 - h/2).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <vector>
@@ -38,7 +39,8 @@ std::vector<double> after(NoisyDecay& flow, std::vector<double> start, double ti
                           std::uint64_t seed) {
   Progress progress{.state = std::move(start)};
   const Status status =
-      run(flow, euler_maruyama(), {.end = Time(time), .step = step, .seed = seed}, progress, {});
+      run(flow, euler_maruyama(), {.end = Time(time), .step = step, .noise = {.seed = seed}},
+          progress, {});
   EXPECT_EQ(status, Status::complete);
   return progress.state;
 }
@@ -56,9 +58,9 @@ Mean mean(std::size_t count, const Value& value) {
 }
 
 TEST(Noise, IsBrownianMotionOnTheSphere) {
-  constexpr std::size_t kPoints = 10'000;
+  constexpr std::size_t kPoints = 4'000;
   for (const std::size_t dim : {2, 3, 8}) {
-    const double kappa = 0.5, time = 0.4, step = 2e-3;
+    const double kappa = 0.5, time = 0.4, step = 8e-3;
     NoisyDecay flow(std::make_unique<Sphere>(dim), 0, kappa);
     const std::vector<double> x = after(flow, poles(kPoints, dim), time, step, 7);
     const Mean height = mean(kPoints, [&](std::size_t i) { return x[i * dim]; });
@@ -98,11 +100,55 @@ TEST(Noise, ContinuesWithTheSameBits) {
   const std::vector<double> whole = after(flow, poles(10, 3), 1, 0.1, 1);
   Progress progress{.state = poles(10, 3)};
   int asked = 0;
-  const Plan plan{.end = Time(1), .step = 0.1, .seed = 1};
+  const Plan plan{.end = Time(1), .step = 0.1, .noise = {.seed = 1}};
   EXPECT_EQ(run(flow, euler_maruyama(), plan, progress, {.stop = [&] { return ++asked > 4; }}),
             Status::interrupted);
   EXPECT_EQ(run(flow, euler_maruyama(), plan, progress, {}), Status::complete);
   EXPECT_EQ(progress.state, whole);
+}
+
+// With the same path the difference between steps of h and much finer ones is the strong error:
+// order 1/2 or better, and not the order-0 difference of two independent paths.
+TEST(Noise, CoarseStepsFollowTheSamePath) {
+  constexpr std::size_t kPoints = 200, kDim = 3;
+  const auto end = [&](std::uint64_t substeps) {
+    NoisyDecay flow(std::make_unique<Sphere>(kDim), 0, 0.2);
+    Progress progress{.state = poles(kPoints, kDim)};
+    const double finest = 1. / 1024;
+    run(flow, euler_maruyama(),
+        {.end = Time(1),
+         .step = finest * static_cast<double>(substeps),
+         .noise = {.seed = 5, .substeps = substeps}},
+        progress, {});
+    return progress.state;
+  };
+  const std::vector<double> exact = end(1);
+  const auto error = [&](std::uint64_t substeps) {
+    return std::sqrt(squared_distance(end(substeps), exact) / kPoints);
+  };
+  const double coarse = error(256), fine = error(16);
+  EXPECT_LT(coarse, 0.3);
+  EXPECT_GT(std::log(coarse / fine) / std::log(16.0), 0.45);
+}
+
+TEST(Noise, CommonNoiseMovesEqualPointsEqually) {
+  class Common final : public Flow {
+   public:
+    const Space& space() const override { return sphere_; }
+    double common_noise() const override { return 0.3; }
+    void drift(std::span<const double> x, double, std::span<double> out) const override {
+      std::fill_n(out.begin(), x.size(), 0.0);
+    }
+
+   private:
+    Sphere sphere_{3};
+  } flow;
+  Progress progress{.state = poles(5, 3)};
+  EXPECT_EQ(run(flow, euler_maruyama(), {.end = Time(1), .step = 0.1}, progress, {}),
+            Status::complete);
+  EXPECT_LT(progress.state[0], 0.99);
+  for (std::size_t i = 3; i < progress.state.size(); ++i)
+    EXPECT_EQ(progress.state[i], progress.state[i % 3]);
 }
 
 TEST(Noise, MovesAStateThatHasNoDrift) {

@@ -26,8 +26,8 @@ double largest_speed(std::span<const double> drift, std::span<const double> stat
 class Loop {
  public:
   Loop(Flow& flow, const Tableau& method, const Plan& plan, Progress& progress, const Hooks& hooks)
-      : flow_(flow), plan_(plan), p_(progress), hooks_(hooks), stepper_(method, plan.seed) {
-    noisy_ = method.stochastic && flow.noise() > 0;
+      : flow_(flow), plan_(plan), p_(progress), hooks_(hooks), stepper_(method, plan.noise) {
+    noisy_ = method.stochastic && (flow.noise() > 0 || flow.common_noise() > 0);
     if (!p_.started) p_.log_unit = flow.log_unit();
     if (!method.adaptive()) plan_fixed_steps();
   }
@@ -47,7 +47,7 @@ class Loop {
       if (p_.steps + p_.rejected >= plan_.max_steps) return Status::too_many_steps;
       const double speed = fit_unit();
       if (!std::isfinite(speed)) return Status::not_finite;
-      if (speed == 0 && !noisy_) return rest(Status::at_equilibrium);
+      if (speed == 0 && !noisy_ && flow_.autonomous()) return rest(Status::at_equilibrium);
       const Status status = stepper_.tableau().adaptive() ? adaptive_step(speed) : fixed_step();
       if (status != Status::complete) return status;
       if (p_.stalled > kStalledSteps && !flow_.space().compact()) return Status::step_underflow;
@@ -76,7 +76,8 @@ class Loop {
   // Brings the unit of time to the scale of the motion; returns the largest speed in that unit.
   double fit_unit() {
     const auto speed = [&] {
-      return largest_speed(stepper_.drift(flow_, p_.state, p_.log_unit), p_.state, flow_.space());
+      return largest_speed(stepper_.drift(flow_, p_.time, p_.state, p_.log_unit), p_.state,
+                           flow_.space());
     };
     double present = speed();
     if (!stepper_.tableau().adaptive() || (present > kSlowest && present < kFastest))
@@ -133,7 +134,7 @@ class Loop {
 
   Status fixed_step() {
     const auto error =
-        stepper_.attempt(flow_, p_.state, fixed_step_, p_.log_unit, hooks_.stop, p_.steps);
+        stepper_.attempt(flow_, p_.time, p_.state, fixed_step_, p_.log_unit, hooks_.stop, p_.steps);
     if (!error) return Status::interrupted;
     if (std::isnan(*error)) return Status::not_finite;
     const Time after(static_cast<double>(p_.steps + 1) * fixed_step_, p_.log_unit);
@@ -147,14 +148,14 @@ class Loop {
     // faster.
     const double pace = std::max(speed, std::exp(std::min(700.0, p_.log_unit - flow_.log_unit())));
     if (remaining <= 0) return rest(Status::complete);  // below the resolution of t
-    if (p_.step == 0) p_.step = 0.1 * std::pow(plan_.tolerance, 0.25) / speed;
+    if (p_.step == 0) p_.step = 0.1 * std::pow(plan_.tolerance, 0.25) / (speed > 0 ? speed : pace);
     bool was_rejected = false;
     const double first_step = p_.step;
     const std::uint64_t rejected = p_.rejected;
     for (;;) {
       const bool last = !endless() && p_.step >= remaining;
       const double h = last ? remaining : p_.step;
-      const auto error = stepper_.attempt(flow_, p_.state, h, p_.log_unit, hooks_.stop);
+      const auto error = stepper_.attempt(flow_, p_.time, p_.state, h, p_.log_unit, hooks_.stop);
       if (!error) {  // as if this step had not begun
         p_.step = first_step;
         p_.rejected = rejected;

@@ -31,7 +31,7 @@ struct Plan {
   double tolerance = 1e-8;         // adaptive methods
   double step = 0.1;               // fixed-step methods, in time; the last step ends at `end`
   std::uint64_t max_steps = 10'000'000;
-  std::uint64_t seed = 0;  // of the noise, for stochastic methods
+  Noise noise{};  // draws of stochastic methods
 };
 
 struct Progress {

@@ -64,6 +64,40 @@ TEST(FixedSteps, ConvergeWithTheirOrder) {
   }
 }
 
+// x' = t^2 x in R: x = e^{t^3/3}.
+class Clocked final : public Flow {
+ public:
+  const Space& space() const override { return line_; }
+  bool autonomous() const override { return false; }
+  void drift(std::span<const double>, double, std::span<double>) const override { FAIL(); }
+  void drift_at(const Time& now, std::span<const double> x, double log_unit,
+                std::span<double> out) const override {
+    const double t = now.value();
+    for (std::size_t i = 0; i < x.size(); ++i) out[i] = t * t * x[i] * std::exp(log_unit);
+  }
+
+ private:
+  Euclidean line_{1};
+};
+
+double clocked_error(const Tableau& method, double step) {
+  Clocked flow;
+  Progress progress{.state = {1}};
+  EXPECT_EQ(run(flow, method, {.end = Time(1.5), .step = step}, progress, {}), Status::complete);
+  return std::abs(progress.state[0] - std::exp(1.5 * 1.5 * 1.5 / 3));
+}
+
+TEST(FixedSteps, KeepTheirOrderWhenTheFlowDependsOnTime) {
+  for (const Tableau& method : {euler(), rk4()})
+    EXPECT_NEAR(slope([&](double h) { return clocked_error(method, h); }, 1. / 64, 1. / 256),
+                method.order, 0.1)
+        << method.name;
+  Tableau fixed = dormand_prince();
+  fixed.error.clear();
+  EXPECT_NEAR(slope([&](double h) { return clocked_error(fixed, h); }, 1. / 16, 1. / 32), 5, 0.2);
+  EXPECT_LT(clocked_error(dormand_prince(), 1), 1e-6);
+}
+
 TEST(DormandPrince, ConvergesWithOrderFiveAtFixedSteps) {
   Tableau method = dormand_prince();
   method.error.clear();  // no step control: the formula alone

@@ -14,19 +14,25 @@
 
 namespace attractor::flow {
 
+/// The draws of a stochastic method. A step of h with r substeps uses the Brownian path that steps
+/// of h / r with one each would use.
+struct Noise {
+  std::uint64_t seed = 0;
+  std::uint64_t substeps = 1;
+};
+
 class Stepper {
  public:
-  /// `seed` of the noise, for a stochastic method.
-  explicit Stepper(Tableau tableau, std::uint64_t seed = 0);
+  explicit Stepper(Tableau tableau, const Noise& noise = {});
 
   const Tableau& tableau() const { return tableau_; }
 
-  /// Tries a step of h (in units e^log_unit) from `state`; next() holds the result. Returns the
-  /// largest error over points, relative to the point's scale (0 for a fixed-step method); NaN
-  /// when the result is not finite; nothing when `stop` said so between two stages. Noise is keyed
-  /// by the number of the step and by point.
-  std::optional<double> attempt(const Flow& flow, std::span<const double> state, double h,
-                                double log_unit, const std::function<bool()>& stop = {},
+  /// Tries a step of h (in units e^log_unit) from `state` at `start`; next() holds the result.
+  /// Returns the largest error over points, relative to the point's scale (0 for a fixed-step
+  /// method); NaN when the result is not finite; nothing when `stop` said so between two stages.
+  /// Noise is keyed by the number of the step and by point.
+  std::optional<double> attempt(const Flow& flow, const Time& start, std::span<const double> state,
+                                double h, double log_unit, const std::function<bool()>& stop = {},
                                 std::uint64_t step = 0);
   std::span<const double> next() const { return next_; }
 
@@ -35,7 +41,8 @@ class Stepper {
   void interpolate(double theta, std::span<double> out) const;
 
   /// The drift at the start of the next step, computed if it is not known yet.
-  std::span<const double> drift(const Flow& flow, std::span<const double> state, double log_unit);
+  std::span<const double> drift(const Flow& flow, const Time& now, std::span<const double> state,
+                                double log_unit);
   /// The last attempt was taken: reuse its final drift where the method allows.
   void accept();
   /// The state or the unit changed from outside: forget the drift.
@@ -47,10 +54,11 @@ class Stepper {
   void combine(const std::vector<double>& weights, std::size_t begin, std::size_t end,
                double* out) const;
   double error_norm() const;
-  void add_noise(std::size_t point, double size, std::uint64_t step);
+  void add_noise(const Flow& flow, double log_unit, std::uint64_t step);
 
   Tableau tableau_;
-  Stream noise_;
+  Stream own_noise_, common_noise_;
+  std::uint64_t substeps_;
   std::vector<std::vector<double>> stage_;
   std::vector<double> next_;
   bool drift_known_ = false;
