@@ -18,9 +18,9 @@ int main() {
 
   flow::Hooks hooks;
   hooks.output = [&](const flow::Time& time, std::span<const double> state) {
-    const auto mean = observe::mean_cosine(state, 2, flow.masses());
+    const auto mean = observe::mean_cosine(state, 2, flow.groups().masses());
     fmt::print("t = {:8.1f}   distinct tokens {:2}   mean cosine {:.6f}\n", time.value(),
-               flow.masses().size(), mean.mean_cosine);
+               flow.groups().masses().size(), mean.mean_cosine);
   };
 
   flow::Progress progress{.state = tokens.data};

@@ -9,26 +9,18 @@
 // hold the step at the contraction time while the clusters live e^{c beta}. When a group has shrunk
 // below `radius`, stands alone, and contracts in every direction, it is replaced by one token
 // carrying its mass (coalesce.hpp). The position error committed is second order in the radius and
-// added up in merge_error().
+// added up in groups().merge_error().
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "attractor/attention/attention.hpp"
+#include "attractor/depth/token_groups.hpp"
 #include "attractor/flow/flow.hpp"
 
 namespace attractor::depth {
-
-/// One replacement of several tokens by one.
-struct Coalescence {
-  flow::Time time;
-  std::uint32_t into;      // original token that names the group
-  std::uint32_t absorbed;  // original token that named the absorbed group
-  double error;            // leading-order bound on the displacement committed
-};
 
 class AttentionFlow final : public flow::Flow {
  public:
@@ -45,31 +37,17 @@ class AttentionFlow final : public flow::Flow {
   bool at_rest(std::span<const double> state) const override;
 
   const Attention& attention() const { return attention_; }
-  std::span<const double> masses() const { return masses_; }
-  /// For each original token, the token of the state it now belongs to.
-  std::span<const std::uint32_t> owner() const { return owner_; }
-  const std::vector<Coalescence>& coalescences() const { return coalescences_; }
-  double merge_error() const { return merge_error_; }
-
-  /// The state of all original tokens, from the state of the coalesced ones.
-  std::vector<double> expand(std::span<const double> state) const;
-
-  /// For a resumed run.
-  void restore(std::vector<std::uint32_t> owner, std::vector<Coalescence> coalescences,
-               double merge_error);
+  const TokenGroups& groups() const { return groups_; }
+  TokenGroups& groups() { return groups_; }
 
  private:
   void output(std::span<const double> state, double log_unit, bool tangent,
               std::span<double> out) const;
-  void set_owner(std::vector<std::uint32_t> owner);
 
   Attention attention_;
   std::unique_ptr<Space> space_;
-  double total_mass_, log_unit_, radius_;
-  std::vector<double> masses_;
-  std::vector<std::uint32_t> owner_, names_;  // names_: first original token of each state token
-  std::vector<Coalescence> coalescences_;
-  double merge_error_ = 0;
+  TokenGroups groups_;
+  double log_unit_, radius_;
   mutable AttentionSums sums_;  // scratch, reused between evaluations
 };
 

@@ -38,7 +38,7 @@ std::vector<double> after(Rule rule, double beta, std::vector<double> tokens, st
   const Status status = flow::run(flow, flow::dormand_prince(),
                                   {.end = Time(time), .tolerance = tolerance}, progress, {});
   EXPECT_EQ(status, Status::complete);
-  return flow.expand(progress.state);
+  return flow.groups().expand(progress.state);
 }
 
 TEST(AttentionFlow, ReproducesTheReferenceFlow) {

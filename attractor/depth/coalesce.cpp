@@ -15,7 +15,7 @@ struct View {
   std::span<const double> state;
   std::size_t dim() const { return flow.attention().dim; }
   std::span<const double> token(std::size_t i) const { return state.subspan(i * dim(), dim()); }
-  double mass(std::size_t i) const { return flow.masses()[i]; }
+  double mass(std::size_t i) const { return flow.groups().masses()[i]; }
 };
 
 double group_mass(const View& view, const Group& group) {
@@ -51,7 +51,7 @@ bool stands_alone(const View& view, const Group& group) {
   const double beta = view.flow.attention().beta;
   double outside = 0;
   auto member = group.members.begin();
-  for (std::uint32_t j = 0; j < view.flow.masses().size(); ++j) {
+  for (std::uint32_t j = 0; j < view.flow.groups().masses().size(); ++j) {
     if (member != group.members.end() && *member == j) {
       ++member;
       continue;
@@ -82,7 +82,7 @@ bool moves_inwards(const View& view, const Group& group, std::span<const double>
 
 std::vector<Group> close_groups(const View& view, double radius) {
   const Components found = components(view.state, view.dim(), radius);
-  if (found.count == view.flow.masses().size()) return {};
+  if (found.count == view.flow.groups().masses().size()) return {};
   std::vector<Group> groups(found.count);
   for (std::uint32_t i = 0; i < found.label.size(); ++i)
     groups[found.label[i]].members.push_back(i);

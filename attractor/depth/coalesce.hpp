@@ -18,15 +18,11 @@
 #include <span>
 #include <vector>
 
+#include "attractor/depth/token_groups.hpp"
+
 namespace attractor::depth {
 
 class AttentionFlow;
-
-struct Group {
-  std::vector<std::uint32_t> members;  // tokens of the state, ascending
-  std::vector<double> centre;
-  double error;  // (1 + beta) S
-};
 
 std::vector<Group> coalescing_groups(const AttentionFlow& flow, std::span<const double> state,
                                      double radius);

@@ -30,22 +30,23 @@ TEST(Coalescence, DisplacesNoTokenByMoreThanItsBound) {
         Progress a{.state = tokens}, b{.state = tokens};
         ASSERT_EQ(flow::run(exact, flow::dormand_prince(), plan, a, {}), Status::complete);
         ASSERT_EQ(flow::run(merged, flow::dormand_prince(), plan, b, {}), Status::complete);
-        ASSERT_LT(merged.masses().size(), n) << "nothing coalesced: the test shows nothing";
-        const auto all = merged.expand(b.state);
+        ASSERT_LT(merged.groups().masses().size(), n)
+            << "nothing coalesced: the test shows nothing";
+        const auto all = merged.groups().expand(b.state);
         double worst = 0;
         for (std::size_t i = 0; i < n; ++i) {
           // Members still contract in the exact run: compare their centres.
           std::vector<double> centre(3, 0.0);
           for (std::size_t j = 0; j < n; ++j)
-            if (merged.owner()[j] == merged.owner()[i])
+            if (merged.groups().owner()[j] == merged.groups().owner()[i])
               for (std::size_t k = 0; k < 3; ++k) centre[k] += a.state[j * 3 + k];
           Sphere(3).retract(centre);
           worst = std::max(worst,
                            std::sqrt(squared_distance(centre, std::span(all).subspan(i * 3, 3))));
         }
-        EXPECT_LE(worst, merged.merge_error() + 1e-10)
+        EXPECT_LE(worst, merged.groups().merge_error() + 1e-10)
             << name(rule) << " beta=" << beta << " radius=" << radius;
-        EXPECT_LT(merged.merge_error(), 24 * 4 * (1 + beta) * radius * radius);
+        EXPECT_LT(merged.groups().merge_error(), 24 * 4 * (1 + beta) * radius * radius);
       }
 }
 
@@ -53,10 +54,10 @@ TEST(Coalescence, KeepsEveryTokenAndItsMass) {
   AttentionFlow flow({.rule = Rule::softmax, .beta = 5, .dim = 3}, 40, 1e-6);
   Progress progress{.state = make_tokens({.tokens = 40, .dim = 3, .seed = 2}).data};
   EXPECT_EQ(flow::run(flow, flow::dormand_prince(), {}, progress, {}), Status::collapsed);
-  EXPECT_EQ(flow.masses().size(), 1U);
-  EXPECT_EQ(flow.masses()[0], 40);
-  EXPECT_EQ(flow.coalescences().size(), 39U);
-  for (std::uint32_t owner : flow.owner()) EXPECT_EQ(owner, 0U);
+  EXPECT_EQ(flow.groups().masses().size(), 1U);
+  EXPECT_EQ(flow.groups().masses()[0], 40);
+  EXPECT_EQ(flow.groups().coalescences().size(), 39U);
+  for (std::uint32_t owner : flow.groups().owner()) EXPECT_EQ(owner, 0U);
 }
 
 TEST(Coalescence, RefusesAPairThatStraddlesASeparatrix) {
@@ -71,9 +72,9 @@ TEST(Coalescence, RefusesAPairThatStraddlesASeparatrix) {
   AttentionFlow flow({.rule = Rule::softmax, .beta = 9, .dim = 2}, 42, 1e-6);
   Progress progress{.state = tokens};
   ASSERT_TRUE(flow.simplify(Time(0), progress.state));
-  EXPECT_EQ(flow.masses().size(), 4U);  // the clusters coalesce, the pair does not
+  EXPECT_EQ(flow.groups().masses().size(), 4U);  // the clusters coalesce, the pair does not
   flow::run(flow, flow::dormand_prince(), {.end = Time(40), .tolerance = 1e-10}, progress, {});
-  const auto all = flow.expand(progress.state);
+  const auto all = flow.groups().expand(progress.state);
   EXPECT_GT(std::abs(all[41 * 2 + 1] - all[40 * 2 + 1]), 0.1);
 }
 
@@ -84,7 +85,7 @@ TEST(Coalescence, LeavesRepellingTokensAlone) {
       .state = make_tokens({.arrangement = "cap", .tokens = 8, .dim = 3, .cap_angle = 4e-4}).data};
   EXPECT_EQ(flow::run(flow, flow::dormand_prince(), {.end = Time(5)}, progress, {}),
             Status::complete);
-  EXPECT_EQ(flow.masses().size(), 8U);
+  EXPECT_EQ(flow.groups().masses().size(), 8U);
 }
 
 // T_SA of two equal clusters (theory A5), from the closed form with exponential integrals.

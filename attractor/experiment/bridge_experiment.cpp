@@ -263,15 +263,15 @@ BridgeCheckpoint flow_tokens(const BridgeParameters& p, const TokenSet& start, A
   const double logit_bound = flow.attention().logit_bound();
   observe::MergeTree tree(start.count(), start.dim, options.cluster_radius);
   flow::Progress progress{.state = start.data};
-  tree.start(progress.time, progress.state, flow.owner());
+  tree.start(progress.time, progress.state, flow.groups().owner());
   const auto measure = [&](const flow::Time& time, std::span<const double> state) {
-    return observe::observe(flow.attention(), logit_bound, state, flow.masses(), time, options,
-                            false);
+    return observe::observe(flow.attention(), logit_bound, state, flow.groups().masses(), time,
+                            options, false);
   };
   const flow::Hooks hooks{
       .output = [&](const flow::Time& t,
                     std::span<const double> s) { result.start = measure(t, s); },
-      .step = [&](const flow::Step& step) { tree.watch(step, flow.owner()); },
+      .step = [&](const flow::Step& step) { tree.watch(step, flow.groups().owner()); },
       .stop = stop};
   const flow::Plan plan{
       .end = flow::Time(p.time), .outputs = {flow::Time(0)}, .tolerance = p.tolerance};
@@ -281,9 +281,10 @@ BridgeCheckpoint flow_tokens(const BridgeParameters& p, const TokenSet& start, A
   result.end = measure(progress.time, progress.state);
   for (const observe::Merge& merge : tree.merges())  // ascending; at 0: together from the start
     if (!result.first_merge && merge.time.value() > 0) result.first_merge = merge.time.value();
-  result.positions = flow.expand(progress.state);
+  result.positions = flow.groups().expand(progress.state);
   const Components found = components(progress.state, start.dim, options.cluster_radius);
-  for (const std::uint32_t owner : flow.owner()) result.clusters.push_back(found.label[owner]);
+  for (const std::uint32_t owner : flow.groups().owner())
+    result.clusters.push_back(found.label[owner]);
   return result;
 }
 

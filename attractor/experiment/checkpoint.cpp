@@ -23,16 +23,16 @@ void save(const CheckpointView& view, const std::filesystem::path& file) {
   CheckpointWriter out(file, kMagic);
   out.put(view.command);
   out.put(view.progress);
-  out.put_all(view.flow.owner());
+  out.put_all(view.groups.owner());
   out.put_all(view.tree.labels());
-  out.put(static_cast<std::uint64_t>(view.flow.coalescences().size()));
-  for (const depth::Coalescence& c : view.flow.coalescences()) {
+  out.put(static_cast<std::uint64_t>(view.groups.coalescences().size()));
+  for (const depth::Coalescence& c : view.groups.coalescences()) {
     out.put(c.time);
     out.put(c.into);
     out.put(c.absorbed);
     out.put(c.error);
   }
-  out.put(view.flow.merge_error());
+  out.put(view.groups.merge_error());
   out.put(static_cast<std::uint64_t>(view.tree.merges().size()));
   for (const observe::Merge& merge : view.tree.merges()) {
     out.put(merge.time);

@@ -28,7 +28,7 @@ struct Checkpoint {
 struct CheckpointView {
   const std::string& command;
   const flow::Progress& progress;
-  const depth::AttentionFlow& flow;
+  const depth::TokenGroups& groups;
   const observe::MergeTree& tree;
   const std::vector<observe::Observation>& series;
   const std::vector<Snapshot>& snapshots;

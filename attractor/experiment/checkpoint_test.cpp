@@ -91,11 +91,11 @@ class CheckpointFile : public ::testing::Test {
   }
 
   void save_as_run(const Checkpoint& c) const {
-    depth::AttentionFlow flow({.beta = 4, .dim = 3}, c.owner.size(), 1e-4);
-    flow.restore(c.owner, c.coalescences, c.merge_error);
+    depth::TokenGroups groups(c.owner.size());
+    groups.restore(c.owner, c.coalescences, c.merge_error);
     observe::MergeTree tree(c.owner.size(), 3, 0.04);
     tree.restore(c.merges, c.labels);
-    save({c.command, c.progress, flow, tree, c.series, c.snapshots}, file_);
+    save({c.command, c.progress, groups, tree, c.series, c.snapshots}, file_);
   }
 
   std::string bytes_of(const Checkpoint& c) const {

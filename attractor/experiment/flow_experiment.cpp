@@ -161,7 +161,7 @@ class Experiment {
     resume_or_start();
     const flow::Hooks hooks{
         .output = [&](const flow::Time& t, std::span<const double> s) { observe_at(t, s); },
-        .step = [&](const flow::Step& step) { tree_.watch(step, flow_.owner()); },
+        .step = [&](const flow::Step& step) { tree_.watch(step, flow_.groups().owner()); },
         .safe_point = [&](const flow::Progress& p) { safe_point(p); },
         .stop = context_.stop};
     record_.status = flow::run(flow_, flow::tableau_named(p_.stepper), plan_, progress_, hooks);
@@ -188,19 +188,20 @@ class Experiment {
     if (!context_.directory.empty()) saved = load(checkpoint_file(), command_);
     if (!saved) {
       progress_.state = std::move(start_.data);
-      tree_.start(flow::Time(0), progress_.state, flow_.owner());
+      tree_.start(flow::Time(0), progress_.state, flow_.groups().owner());
       return;
     }
     start_.data.clear();
     progress_ = std::move(saved->progress);
-    flow_.restore(std::move(saved->owner), std::move(saved->coalescences), saved->merge_error);
+    flow_.groups().restore(std::move(saved->owner), std::move(saved->coalescences),
+                           saved->merge_error);
     tree_.restore(std::move(saved->merges), std::move(saved->labels));
     record_.series = std::move(saved->series);
     record_.snapshots = std::move(saved->snapshots);
   }
 
   void observe_at(const flow::Time& time, std::span<const double> state) {
-    const std::size_t now = flow_.masses().size();
+    const std::size_t now = flow_.groups().masses().size();
     const std::size_t before =
         record_.series.empty() ? count_
                                : static_cast<std::size_t>(record_.series.back().distinct_tokens);
@@ -211,15 +212,16 @@ class Experiment {
 
   observe::Observation measure(const flow::Time& time, std::span<const double> state,
                                bool thorough) const {
-    return observe::observe(flow_.attention(), logit_bound_, state, flow_.masses(), time, options_,
-                            thorough);
+    return observe::observe(flow_.attention(), logit_bound_, state, flow_.groups().masses(), time,
+                            options_, thorough);
   }
 
   void take_snapshot(const flow::Time& time, std::span<const double> state) {
     const Components found = components(state, start_.dim, options_.cluster_radius);
-    Snapshot snapshot{time, flow_.expand(state), std::vector<std::uint32_t>(count_), {}};
-    for (std::size_t i = 0; i < count_; ++i) snapshot.clusters[i] = found.label[flow_.owner()[i]];
-    const auto pairs = observe::pair_statistics(state, start_.dim, flow_.masses(),
+    Snapshot snapshot{time, flow_.groups().expand(state), std::vector<std::uint32_t>(count_), {}};
+    for (std::size_t i = 0; i < count_; ++i)
+      snapshot.clusters[i] = found.label[flow_.groups().owner()[i]];
+    const auto pairs = observe::pair_statistics(state, start_.dim, flow_.groups().masses(),
                                                 p_.pair_threshold, p_.seed, p_.exact_limit);
     snapshot.cosine_histogram.assign(pairs.histogram.begin(), pairs.histogram.end());
     record_.snapshots.push_back(std::move(snapshot));
@@ -228,7 +230,7 @@ class Experiment {
   // Between steps: report, and write a checkpoint when one is due (at most 5 % of the time).
   void safe_point(const flow::Progress& p) {
     if (context_.report) {
-      context_.report({fraction(p.time), p.time, flow_.masses().size(), p.steps});
+      context_.report({fraction(p.time), p.time, flow_.groups().masses().size(), p.steps});
     }
     if (context_.directory.empty()) return;
     const auto now = std::chrono::steady_clock::now();
@@ -249,7 +251,8 @@ class Experiment {
   }
 
   void checkpoint() const {
-    save({command_, progress_, flow_, tree_, record_.series, record_.snapshots}, checkpoint_file());
+    save({command_, progress_, flow_.groups(), tree_, record_.series, record_.snapshots},
+         checkpoint_file());
   }
 
   FlowRecord finish() {
@@ -266,9 +269,9 @@ class Experiment {
       record_.snapshots.pop_back();
     take_snapshot(progress_.time, progress_.state);
     record_.merges = tree_.linkage();
-    record_.coalescences = flow_.coalescences();
-    record_.merge_error = flow_.merge_error();
-    record_.owner.assign(flow_.owner().begin(), flow_.owner().end());
+    record_.coalescences = flow_.groups().coalescences();
+    record_.merge_error = flow_.groups().merge_error();
+    record_.owner.assign(flow_.groups().owner().begin(), flow_.groups().owner().end());
     return std::move(record_);
   }
 
