@@ -27,9 +27,11 @@ void add_answer_options(CLI::App& command, AnswerOptions& options);
 /// Asks, prints, writes; the exit status.
 int answer(const AnswerOptions& options, const experiment::Question& question, const Ask& ask);
 
+/// `positional` names a parameter that is given without its flag, if any.
 template <class Parameters>
 std::function<int()> add_answer_command(CLI::App& parent, const std::string& program,
-                                        const std::string& description, const std::string& footer) {
+                                        const std::string& description, const std::string& footer,
+                                        const std::string& positional = "") {
   struct State {
     Parameters now{}, usual{};
     AnswerOptions options{};
@@ -37,9 +39,14 @@ std::function<int()> add_answer_command(CLI::App& parent, const std::string& pro
   auto state = std::make_shared<State>();
   const std::string name = program.substr(program.rfind(' ') + 1);
   CLI::App* command = parent.add_subcommand(name, description);
-  for (const experiment::Parameter& parameter : list(state->now))
-    add_parameter(*command, parameter,
-                  [state, parameter](const std::string& text) { parameter.set(text); });
+  for (const experiment::Parameter& parameter : list(state->now)) {
+    const auto take = [state, parameter](const std::string& text) { parameter.set(text); };
+    if (parameter.name == positional)
+      command->add_option_function<std::string>(positional, take, parameter.help)
+          ->type_name("FILE");
+    else
+      add_parameter(*command, parameter, take);
+  }
   add_answer_options(*command, state->options);
   command->footer(footer);
   return [state, program] {

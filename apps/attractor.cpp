@@ -16,6 +16,7 @@
 #include "apps/flow_command.hpp"
 #include "apps/problem_command.hpp"
 #include "apps/select_command.hpp"
+#include "apps/theory_commands.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/version.hpp"
 
@@ -87,10 +88,11 @@ int main(int argc, char** argv) {
       "Examples:\n  attractor flow --tokens 64 --dim 3 --beta 40 --time inf --out collapse\n"
       "  attractor select data.json --optimizer flow --log10-time 100\n\n"
       "Exit status: 0 done, 2 bad input, 3 the numerics could not deliver, 130 interrupted.");
-  const Commands commands = {{"bridge", add_bridge_command(app)},
-                             {"flow", add_flow_command(app)},
-                             {"problem", add_problem_command(app)},
-                             {"select", add_select_command(app)}};
+  Commands commands = {{"bridge", add_bridge_command(app)},
+                       {"flow", add_flow_command(app)},
+                       {"problem", add_problem_command(app)},
+                       {"select", add_select_command(app)}};
+  commands.merge(add_theory_commands(app));
   const int status = run(app, argc, argv, commands);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
     return complain(fmt::format("cannot write to standard output: {}", std::strerror(errno)));

@@ -77,7 +77,7 @@ void print_text(const FlowRecord& r, double seconds) {
 
 void require_memory(const FlowParameters& p) {
   if (p.init == "file" || p.init == "angles") return;
-  const double states = p.stepper == "adaptive" ? 12 : 8;
+  const double states = stepper_of(p) == "adaptive" ? 12 : 8;
   const double needed = states * 8 * static_cast<double>(p.tokens) * static_cast<double>(p.dim);
   const double present =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
@@ -146,10 +146,11 @@ struct Verification {
 
 Verification verify(const FlowRecord& record, RunContext context) {
   FlowParameters finer = record.parameters;
-  if (finer.stepper == "adaptive")
+  if (stepper_of(finer) == "adaptive")
     finer.tolerance = std::max(1e-14, finer.tolerance / 100);
   else
     finer.step /= 4;
+  if (finer.noise > 0 || finer.common_noise > 0) finer.noise_substeps /= 4;  // the same path
   context.directory.clear();
   const FlowRecord reference = run_flow(finer, context);
   if (!flow::delivered(reference.status)) return {reference.status, 0};
@@ -200,11 +201,29 @@ void print(const FlowRecord& record, const Options& options, double seconds,
   if (directory) fmt::print("\nPage: {}\n", (directory->path() / "index.html").string());
 }
 
+void check_verifiable(const FlowParameters& p) {
+  if ((p.noise > 0 || p.common_noise > 0) && p.noise_substeps % 4 != 0)
+    throw Error(
+        fmt::format("verify follows the same noise with steps four times finer: noise-substeps = "
+                    "{} must be a multiple of 4",
+                    p.noise_substeps));
+}
+
+int verdict(const FlowRecord& record, const std::optional<RunDirectory>& directory) {
+  if (!flow::delivered(record.status)) return not_delivered(record.status, record.time, directory);
+  if (record.layer_status == LayerStatus::complete) return kOk;
+  fmt::print(stderr,
+             "attractor: Sinkhorn's iteration did not reach doubly stochastic weights; lower "
+             "--beta\n");
+  return kNotDelivered;
+}
+
 int run(const Options& options) {
   set_threads(options.run.threads);
   catch_interrupts();
   const auto begin = std::chrono::steady_clock::now();
   Prepared prepared = prepare(options);
+  if (options.verify) check_verifiable(prepared.parameters);
   ProgressBar bar(!options.run.quiet);
   const RunContext context{
       .directory = prepared.directory ? prepared.directory->path() : std::filesystem::path{},
@@ -229,9 +248,7 @@ int run(const Options& options) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (prepared.directory) keep(record, seconds, *prepared.directory);
   print(record, options, seconds, verified, prepared.directory);
-  return flow::delivered(record.status)
-             ? kOk
-             : not_delivered(record.status, record.time, prepared.directory);
+  return verdict(record, prepared.directory);
 }
 
 }  // namespace

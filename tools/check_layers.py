@@ -17,7 +17,7 @@ BELOW = {
     "flow": ["base", "space"],
     "tokens": ["base", "space", "report"],
     "attention": ["base", "kernels", "space", "tokens"],
-    "depth": ["base", "space", "flow", "tokens", "attention"],
+    "depth": ["base", "kernels", "space", "flow", "tokens", "attention"],
     "meanfield": ["base", "space", "solve", "flow", "tokens", "attention", "depth"],
     "training": ["base", "kernels", "report", "space", "solve", "flow", "tokens", "attention"],
     "observe": ["base", "space", "solve", "flow", "tokens", "attention", "depth", "meanfield", "training"],

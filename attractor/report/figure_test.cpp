@@ -217,6 +217,7 @@ TEST(Html, EscapesAndRaises) {
   EXPECT_EQ(html_text("<b a=\"x\" c='y'>&"), "&lt;b a=&quot;x&quot; c=&#39;y&#39;&gt;&amp;");
   EXPECT_EQ(html_markup("2<10^{3}"), "2&lt;10<sup>3</sup>");
   EXPECT_EQ(html_markup("10^{3"), "10^{3");
+  EXPECT_EQ(html_markup("m_{1}^{2} < a_b"), "m<sub>1</sub><sup>2</sup> &lt; a_b");
 }
 
 }  // namespace

@@ -1,0 +1,378 @@
+#include "attractor/experiment/context_experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "attractor/base/error.hpp"
+#include "attractor/experiment/context_figures.hpp"
+#include "attractor/meanfield/context_advice.hpp"
+#include "attractor/meanfield/context_simulation.hpp"
+#include "attractor/meanfield/long_context.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+using namespace attractor::meanfield;
+
+constexpr double kUsualDim = 512;  // of a simulation
+constexpr double kFewTokens = 30;  // that share the attention of a row
+constexpr ContextPhase kPhases[] = {ContextPhase::collapse, ContextPhase::critical,
+                                    ContextPhase::identity};
+
+ContextLayer layer_of(const ContextParameters& p) {
+  return {.tokens = p.tokens, .rho = p.rho, .exponent = p.gamma, .residual = p.residual};
+}
+
+std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
+
+// ---- One layer.
+
+void add_state(const ContextLayer& layer, double dim, Answer& answer) {
+  const ContextState s = context_state(layer);
+  const ContextTransition t = context_transition(layer);
+  const ContextLimit limit = context_limit(layer, t.weight, t.phase);
+  Json& v = answer.values;
+  v["phase"] = name(t.phase);
+  v["beta"] = number(s.beta);
+  v["critical_gamma"] = number(t.critical_exponent);
+  v["finite_critical_gamma"] = number(t.half_exponent);
+  v["cosine_gamma"] = number(t.cosine_exponent);
+  v["width_gamma"] = number(t.width);
+  v["self_weight"] = number(s.self_weight);
+  v["other_weight"] = number(s.other_weight);
+  v["attention_entropy"] = number(s.entropy);
+  v["entropy_ratio"] = number(s.entropy_ratio);
+  v["output_cosine"] = number(s.output_cosine);
+  v["output_gap"] = number(s.gap);
+  v["angle_ratio"] = number(s.angle_ratio);
+  v["output_norm"] = number(s.output_norm);
+  v["attention_norm"] = number(s.attention_norm);
+  v["value_gain"] = number(s.value_gain);
+  v["normalised_gain"] = number(s.normalised_gain);
+  v["slope"] = number(s.slope);
+  const bool fits = dim == 0 || dim >= layer.tokens;
+  v["backward_norm"] =
+      number(fits ? backward_norm(layer, dim == 0 ? layer.tokens : dim) : std::nan(""));
+  if (!fits)
+    answer.remarks.push_back(fmt::format(
+        "backward_norm is left out: {} equiangular tokens need a dimension of at least {}, not {}.",
+        layer.tokens, layer.tokens, dim));
+  v["limit_self_weight"] = number(limit.self_weight);
+  v["limit_output_cosine"] = number(limit.output_cosine);
+  if (layer.tokens * layer.rho <= 1)
+    answer.remarks.push_back(fmt::format(
+        "rho is at most 1/n, so tokens count as orthogonal: outputs stop coinciding near gamma = "
+        "{:.4g} (1/2 as n grows), before the own weight rises near gamma = {:.4g}; the phase is "
+        "that of the outputs.",
+        t.cosine_exponent, t.half_exponent));
+  if (s.gap == 0 && s.value_gain > 0)
+    answer.remarks.push_back("output_gap is below 1e-308 and stands as 0.");
+  answer.headline = fmt::format(
+      "{} tokens of cosine {} at γ = {}: the {} phase. A token gives itself {} of its attention, "
+      "and "
+      "two outputs have the cosine {}",
+      token_words(layer.tokens), rounded(layer.rho), rounded(layer.exponent), name(t.phase),
+      percent(s.self_weight), close_to_one(s.output_cosine, s.gap));
+}
+
+Table limit_table(const ContextLayer& layer) {
+  Table table{
+      .name = "limits",
+      .title = "n → ∞, by phase",
+      .columns = {"self_weight", "output_cosine", "normalised_gain", "slope", "backward_norm"},
+      .label_column = "phase"};
+  for (const ContextPhase phase : kPhases) {
+    // At rho = 0 the own weight is still 0 where the outputs are critical.
+    const bool early = layer.rho <= 0 && phase == ContextPhase::critical;
+    const ContextLimit l = context_limit(layer, early ? ContextPhase::collapse : phase, phase);
+    table.labels.emplace_back(name(phase));
+    table.rows.push_back(
+        {l.self_weight, l.output_cosine, l.normalised_gain, l.slope, l.backward_norm});
+  }
+  return table;
+}
+
+// ---- Several layers.
+
+ContextDepth add_layers(const ContextLayer& layer, std::uint64_t layers, Answer& answer) {
+  ContextDepth depth = context_depth(layer, static_cast<std::size_t>(layers));
+  const auto where = [](const std::optional<std::size_t>& at) {
+    return at ? Json(*at) : Json(nullptr);
+  };
+  answer.values["runaway_layer"] = where(depth.runaway);
+  answer.values["collapse_layer"] = where(depth.collapse);
+  answer.values["final_cosine"] = number(depth.layers.back().output_cosine);
+  answer.values["final_gap"] = number(depth.layers.back().gap);
+  Table table{.name = "layers",
+              .title = "Layer by layer",
+              .columns = {"layer", "critical_gamma", "self_weight", "output_cosine", "output_gap"}};
+  for (std::size_t k = 0; k < depth.layers.size(); ++k) {
+    const ContextDepth::Layer& l = depth.layers[k];
+    table.rows.push_back(
+        {static_cast<double>(k + 1), l.critical_exponent, l.self_weight, l.output_cosine, l.gap});
+  }
+  answer.tables.push_back(std::move(table));
+  if (depth.layers.back().gap == 0)
+    answer.remarks.push_back("An output_gap below 1e-308 stands as 0.");
+  answer.headline +=
+      depth.collapse
+          ? fmt::format("; layer {} leaves all tokens within cosine 0.999", *depth.collapse)
+          : fmt::format("; after {} layers the cosine is {}", layers,
+                        close_to_one(depth.layers.back().output_cosine, depth.layers.back().gap));
+  return depth;
+}
+
+// ---- Simulation.
+
+void add_simulation(const ContextParameters& p, const AskContext& context, Answer& answer) {
+  if (!p.exact && p.dim != std::floor(p.dim))
+    throw Error(
+        fmt::format("dim = {} is not allowed; allowed: whole numbers from 3 to 65536 in a "
+                    "simulation",
+                    p.dim));
+  const double dim = p.dim == 0 ? kUsualDim : std::min(p.dim, 1e9);
+  const ContextSimulation simulation{
+      .layer = layer_of(p),
+      .dim = static_cast<std::size_t>(dim),
+      .rows = static_cast<std::size_t>(p.rows),
+      .replicates = static_cast<std::size_t>(p.replicates),
+      .seed = p.seed,
+      .exact = p.exact,
+      .stop = context.stop,
+      .progress = [&](double share) { context.tell(share, "random tokens"); }};
+  const ContextExpectation e = expected_context(simulation);
+  const ContextSample m = simulate_context(simulation);
+  if (m.stopped) return;
+  const ContextState closed = context_state(simulation.layer);
+  Table table{.name = "simulation",
+              .title = p.exact ? "Exactly equiangular tokens"
+                               : fmt::format("Random tokens in {} dimensions", dim),
+              .columns = {"mean", "standard_error", "expected", "closed_form", "difference", "z"},
+              .label_column = "quantity"};
+  const auto add = [&](const char* quantity, const Measured& x, double expected, double exact) {
+    table.labels.emplace_back(quantity);
+    const double difference = x.mean - expected;
+    table.rows.push_back({x.mean, x.error, expected, exact, difference, difference / x.error});
+  };
+  add("self_weight", m.self_weight, e.self_weight, closed.self_weight);
+  add("output_cosine", m.output_cosine, e.output_cosine, closed.output_cosine);
+  add("output_gap", m.gap, e.gap, closed.gap);
+  add("attention_entropy", m.entropy, e.entropy, closed.entropy);
+  add("angle_ratio", m.angle_ratio, e.angle_ratio, closed.angle_ratio);
+  answer.tables.push_back(std::move(table));
+  answer.values["simulated_self_weight"] = number(m.self_weight.mean);
+  answer.values["simulated_output_cosine"] = number(m.output_cosine.mean);
+  answer.values["log_odds_shift"] = number(e.log_odds_shift);
+  answer.values["effective_tokens"] = number(e.effective_tokens);
+  if (p.exact) return;
+  answer.remarks.push_back(fmt::format(
+      "Cosines of random tokens scatter by {:.2g} around rho, which lowers the log odds of the own "
+      "weight by {:.3g}; \"expected\" takes that into account and is the closed form as dim grows. "
+      "z is the difference from it in standard errors of {} replicates.",
+      (1 - p.rho) / std::sqrt(dim - 1), e.log_odds_shift, p.replicates));
+  if (e.effective_tokens < kFewTokens)
+    answer.remarks.push_back(fmt::format(
+        "Only about {:.2g} tokens share the attention of a row: the expected values are rough; a "
+        "larger dim makes them good.",
+        e.effective_tokens));
+}
+
+// ---- Phase diagram.
+
+Table map_table(const ContextLayer& layer) {
+  const ContextMap map = context_map(layer.tokens);
+  Table table{.name = "map",
+              .title = "Phase diagram",
+              .columns = {"tokens", "rho", "gamma", "self_weight", "output_cosine", "angle_ratio"},
+              .only_data = true};
+  for (const double tokens : map.tokens)
+    for (const double gamma : map.gamma)
+      for (const double rho : map.rho) {
+        ContextLayer at = layer;
+        at.tokens = tokens;
+        at.rho = rho;
+        at.exponent = gamma;
+        const ContextState s = context_state(at);
+        table.rows.push_back({tokens, rho, gamma, s.self_weight, s.output_cosine, s.angle_ratio});
+      }
+  return table;
+}
+
+// ---- Advice.
+
+std::string advice_headline(const ContextParameters& p, const ContextAdvice& a) {
+  const auto outcome = [&](Recipe recipe) -> const RecipeOutcome& {
+    return *std::find_if(a.recipes.begin(), a.recipes.end(),
+                         [&](const RecipeOutcome& r) { return r.recipe == recipe; });
+  };
+  const RecipeOutcome &constant = outcome(Recipe::constant), &yarn = outcome(Recipe::yarn);
+  std::string text = fmt::format(
+      "From {} to {} tokens of typical cosine {}: multiply the attention logits by {:.4g} (β from "
+      "{:.4g} to {:.4g}) to stay critical. Unchanged, a token would give itself {} of its "
+      "attention "
+      "({})",
+      token_words(p.trained_tokens), token_words(p.tokens), rounded(p.rho),
+      outcome(Recipe::critical).multiplier, a.trained_scale, a.critical_scale,
+      percent(constant.state.self_weight), name(constant.phase));
+  if (p.tokens > p.trained_tokens)
+    text += fmt::format("; YaRN's factor {:.4g} makes that {} ({}), scaling with ln n {}",
+                        yarn.multiplier, percent(yarn.state.self_weight), name(yarn.phase),
+                        percent(outcome(Recipe::log_tokens).state.self_weight));
+  return text;
+}
+
+Answer advice(const ContextParameters& p) {
+  if (p.simulate || p.map || p.layers > 1)
+    throw Error("--advise answers alone; allowed: without --simulate, --map and --layers");
+  const ContextLayer layer = layer_of(p);
+  const ContextAdvice a = advise(layer, p.trained_tokens);
+  Answer answer{.title = "Logit scale for a long context", .headline = advice_headline(p, a)};
+  answer.values["critical_gamma"] = number(a.critical_exponent);
+  answer.values["trained_scale"] = number(a.trained_scale);
+  answer.values["critical_scale"] = number(a.critical_scale);
+  answer.values["multiplier"] = number(a.critical_scale / a.trained_scale);
+  answer.values["half_scale"] = number(a.half_scale);
+  answer.values["lowest_scale"] = number(a.lowest_scale);
+  answer.values["highest_scale"] = number(a.highest_scale);
+  Table table{.name = "recipes",
+              .title = fmt::format("At {} tokens, each recipe critical at {}",
+                                   token_words(p.tokens), token_words(p.trained_tokens)),
+              .columns = {"beta", "multiplier", "gamma", "self_weight", "output_cosine",
+                          "angle_ratio", "entropy_ratio"},
+              .label_column = "recipe"};
+  Json phases = Json::array();
+  for (const RecipeOutcome& r : a.recipes) {
+    table.labels.push_back(fmt::format("{}", name(r.recipe)));
+    table.rows.push_back({r.beta, r.multiplier, r.exponent, r.state.self_weight,
+                          r.state.output_cosine, r.state.angle_ratio, r.state.entropy_ratio});
+    phases.push_back(name(r.phase));
+  }
+  answer.values["phases"] = std::move(phases);
+  answer.tables.push_back(std::move(table));
+  answer.remarks.push_back(
+      "Logits are beta <x, y> of unit vectors whose typical cosine is rho; measure rho on the "
+      "normalised queries and keys of the model. Multipliers are relative to the trained model; "
+      "phases stand in the order of the table.");
+  answer.draw = [layer, trained = p.trained_tokens] { return recipe_figures(layer, trained); };
+  return answer;
+}
+
+ParameterList layer_list(ContextParameters& p) {
+  const std::string group = "Context";
+  return {
+      {.name = "tokens",
+       .group = group,
+       .help = "context length n",
+       .target = &p.tokens,
+       .least = 2,
+       .most = 1e300},
+      {.name = "rho",
+       .group = group,
+       .help = "common cosine of the tokens",
+       .target = &p.rho,
+       .least = -1,
+       .most = 1},
+      {.name = "gamma",
+       .group = group,
+       .help = "inverse temperature over ln n: beta = gamma ln n",
+       .target = &p.gamma,
+       .least = 0,
+       .most = 1e6},
+      {.name = "residual",
+       .group = group,
+       .help = "a of x' = attention + a x",
+       .target = &p.residual,
+       .least = 0,
+       .most = 1e6},
+      {.name = "layers",
+       .group = group,
+       .help = "layers with the same beta, outputs normalised",
+       .target = &p.layers,
+       .least = 1,
+       .most = 1e5},
+      {.name = "dim",
+       .group = group,
+       .help = "dimension d; 0: n for the backward norm, 512 for --simulate",
+       .target = &p.dim,
+       .least = 0,
+       .most = 1e300},
+      {.name = "map",
+       .group = group,
+       .help = "phase diagram over (rho, gamma), for n and 1e2, 1e4, 1e8",
+       .target = &p.map},
+  };
+}
+
+ParameterList other_list(ContextParameters& p) {
+  return {
+      {.name = "advise",
+       .group = "Advice",
+       .help = "logit scale that keeps attention critical, next to recipes in use",
+       .target = &p.advise},
+      {.name = "trained-tokens",
+       .group = "Advice",
+       .help = "context length at which all recipes are set to be critical",
+       .target = &p.trained_tokens,
+       .least = 2,
+       .most = 1e300},
+      {.name = "simulate",
+       .group = "Simulation",
+       .help = "draw almost equiangular tokens and measure (n up to 1e5)",
+       .target = &p.simulate},
+      {.name = "exact",
+       .group = "Simulation",
+       .help = "exactly equiangular tokens instead of random ones",
+       .target = &p.exact},
+      {.name = "rows",
+       .group = "Simulation",
+       .help = "tokens that attend, in each replicate",
+       .target = &p.rows,
+       .least = 2,
+       .most = 65536},
+      {.name = "replicates",
+       .group = "Simulation",
+       .help = "independent draws",
+       .target = &p.replicates,
+       .least = 2,
+       .most = 10000},
+      {.name = "seed",
+       .group = "Simulation",
+       .help = "seed of every random draw",
+       .target = &p.seed},
+  };
+}
+
+}  // namespace
+
+ParameterList list(ContextParameters& p) {
+  ParameterList all = layer_list(p);
+  for (Parameter& parameter : other_list(p)) all.push_back(std::move(parameter));
+  return all;
+}
+
+Answer ask(const ContextParameters& p, const AskContext& context) {
+  if (p.advise) return advice(p);
+  if (p.exact && !p.simulate) throw Error("--exact chooses the tokens of --simulate; give both");
+  const ContextLayer layer = layer_of(p);
+  Answer answer{.title = "Long context"};
+  add_state(layer, p.simulate ? 0 : p.dim, answer);
+  answer.tables.push_back(limit_table(layer));
+  ContextDepth depth;
+  if (p.layers > 1) depth = add_layers(layer, p.layers, answer);
+  if (p.simulate) add_simulation(p, context, answer);
+  if (p.map) answer.tables.push_back(map_table(layer));
+  answer.draw = [layer, depth, map = p.map] {
+    std::vector<PageFigure> figures = gamma_figures(layer);
+    if (!depth.layers.empty())
+      for (PageFigure& figure : layer_figures(layer, depth)) figures.push_back(std::move(figure));
+    if (map)
+      for (PageFigure& figure : map_figures(layer)) figures.push_back(std::move(figure));
+    return figures;
+  };
+  return answer;
+}
+
+}  // namespace attractor::experiment

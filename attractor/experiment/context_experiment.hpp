@@ -1,0 +1,36 @@
+// `attractor context`: one attention layer (or a stack) on a long context, beta = gamma ln n. What
+// attention does to n tokens of common cosine rho, in which phase it is, what other context lengths
+// and recipes of logit scaling would do, and tokens drawn at random to check it
+// (meanfield/long_context.hpp, context_simulation.hpp, context_advice.hpp). O(1) without
+// --simulate.
+#pragma once
+
+#include <cstdint>
+
+#include "attractor/experiment/answer.hpp"
+#include "attractor/experiment/parameter.hpp"
+
+namespace attractor::experiment {
+
+struct ContextParameters {
+  double tokens = 1e6;
+  double rho = 0.5;
+  double gamma = 2;
+  double residual = 0;
+  std::uint64_t layers = 1;
+  double dim = 0;  // 0: n for the backward norm, 512 in a simulation
+  bool map = false;
+
+  bool advise = false;
+  double trained_tokens = 8192;
+
+  bool simulate = false, exact = false;
+  std::uint64_t rows = 64, replicates = 8, seed = 0;
+};
+
+ParameterList list(ContextParameters& parameters);
+
+/// Throws Error on values that do not go together; with --advise gamma is not used.
+Answer ask(const ContextParameters& parameters, const AskContext& context);
+
+}  // namespace attractor::experiment

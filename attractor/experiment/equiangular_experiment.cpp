@@ -1,0 +1,382 @@
+#include "attractor/experiment/equiangular_experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <numbers>
+
+#include "attractor/base/error.hpp"
+#include "attractor/experiment/flow_view.hpp"
+#include "attractor/experiment/number_list.hpp"
+#include "attractor/meanfield/equiangular_layers.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+using meanfield::Arrival;
+using meanfield::Equiangular;
+using meanfield::EquiangularFlow;
+using meanfield::EquiangularLayer;
+using meanfield::EquiangularState;
+using report::Axis;
+using report::Scale;
+using report::Series;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kMostLevel = 1 - 1e-15;
+
+/// A point of the way: ln t, cosine, ln(1 - cosine).
+struct Point {
+  double log_time, cosine, log_gap;
+};
+
+struct Asked {
+  EquiangularFlow flow;
+  double log_time;
+  std::vector<double> levels;
+  std::vector<Point> way{};
+  std::vector<EquiangularLayer> layers{};
+  double step = 1;
+  const Equiangular& problem() const { return flow.problem(); }
+  double cosine() const { return layers.empty() ? flow.at(log_time).cosine : layers.back().cosine; }
+};
+
+Equiangular problem(const EquiangularParameters& p) {
+  return {.tokens = p.tokens,
+          .beta = p.beta,
+          .cosine0 = p.cosine0,
+          .rule = rule_named(p.dynamics),
+          .norm = normalisation_named(p.norm),
+          .alpha = p.alpha,
+          .switch_time = p.switch_time,
+          .deepnorm_scale = p.deepnorm_scale};
+}
+
+double asked_log_time(const EquiangularParameters& p) {
+  if (p.layers > 0 && !p.log10_time.empty())
+    throw Error("log10-time has no effect beside layers; allowed: one of them");
+  if (p.layers > 0) return std::log(static_cast<double>(p.layers) * p.step);
+  const auto log10 = number_list("log10-time", p.log10_time, -300, 1e299);
+  if (log10.size() > 1)
+    throw Error(fmt::format("log10-time = '{}' holds several numbers; allowed: one", p.log10_time));
+  return log10.empty() ? std::log(p.time) : log10[0] * std::numbers::ln10;
+}
+
+// Positions, not times, are spaced evenly: a collapse may take a small part of its time only.
+std::vector<Point> way_of(const EquiangularFlow& flow, double least_log_gap) {
+  const double start = flow.problem().cosine0, room = 1 - start;
+  std::vector<Point> way;
+  const auto add = [&](double cosine, double log_gap, const Arrival& arrival) {
+    if (arrival.status == Arrival::Status::reached)
+      way.push_back({arrival.log_time, cosine, log_gap});
+  };
+  constexpr int kParts = 64;
+  for (int k = -5; k <= kParts / 2; ++k) {
+    const double part = (k <= 0 ? std::pow(10.0, (k - 1) / 4.0) : k) / kParts;
+    const double cosine = start + room * part;
+    add(cosine, std::log1p(-cosine), flow.arrival(cosine));
+  }
+  const double from = std::log(room / 2);
+  for (int k = 1; k <= kParts; ++k) {
+    const double log_gap = from + (least_log_gap - from) * k / kParts;
+    add(-std::expm1(log_gap), log_gap, flow.arrival_at_gap(log_gap));
+  }
+  return way;
+}
+
+// ---- Words.
+
+std::string time_text(double log_time) { return power_text(log_time / std::numbers::ln10); }
+
+std::string scheme_words(const Equiangular& e) {
+  if (e.rule == Rule::unnormalised) return "unnormalised attention";
+  return fmt::format("{} normalisation", name(e.norm));
+}
+
+std::string headline(const Asked& a) {
+  const Equiangular& e = a.problem();
+  const std::string who = fmt::format("{} equiangular tokens at β = {:.6g} under {}",
+                                      rounded(e.tokens), e.beta, scheme_words(e));
+  const double log_gap = a.layers.empty() ? a.flow.at(a.log_time).log_gap : a.layers.back().log_gap;
+  const bool plain = log_gap > std::log(1e-6) || log_gap < -1e5;
+  const std::string where = plain ? fmt::format("{:.7g}", a.cosine()) : "1 − " + time_text(log_gap);
+  if (!a.layers.empty())
+    return fmt::format("{} have the cosine {} after {} layers of depth {:.6g}", who, where,
+                       grouped(a.layers.size() - 1), a.step);
+  std::string text = fmt::format("{} have the cosine {} at time {}", who, where,
+                                 std::isinf(a.log_time) ? "0" : time_text(a.log_time));
+  const Arrival half = a.flow.half_collapse();
+  if (half.status == Arrival::Status::reached)
+    text += fmt::format("; 1 − cosine has halved at time {}", time_text(half.log_time));
+  return text;
+}
+
+/// A collapse may be so sudden that the digits of a double do not say whether it has happened.
+void remark_suddenness(const Asked& a, Answer& answer) {
+  if (!a.layers.empty() || std::isinf(a.log_time)) return;
+  const double last_digits = 4e-16 * std::max(1.0, std::abs(a.log_time));
+  const double before = a.flow.at(a.log_time - last_digits).cosine;
+  const double after = a.flow.at(a.log_time + last_digits).cosine;
+  if (after - before > 1e-6)
+    answer.remarks.push_back(fmt::format(
+        "The collapse is so sudden that the last digit of the time decides: the cosine lies "
+        "between {:.6g} and {:.6g}.",
+        before, after));
+}
+
+// ---- Values and tables.
+
+void add_values(const Asked& a, Answer& answer) {
+  const Equiangular& e = a.problem();
+  Json& v = answer.values;
+  const EquiangularState s = a.flow.at(a.log_time);
+  const bool layered = !a.layers.empty();
+  const double cosine = layered ? a.layers.back().cosine : s.cosine;
+  const double log_gap = layered ? a.layers.back().log_gap : s.log_gap;
+  const double log_norm = layered ? a.layers.back().log_norm : s.log_norm;
+  v["cosine"] = number(cosine);
+  v["norm"] = number(std::exp(log_norm));
+  v["gap"] = number(std::exp(log_gap));
+  v["log_gap"] = number(log_gap);
+  v["log_norm"] = number(log_norm);
+  v["energy_ratio"] = number(meanfield::energy_ratio(e.tokens, e.beta, log_gap));
+  v["log_time"] = number(a.log_time);
+  if (layered) {
+    v["flow_cosine"] = number(s.cosine);
+    v["flow_norm"] = number(s.norm());
+    return;
+  }
+  v["speed"] = number(s.speed());
+  const Arrival half = a.flow.half_collapse();
+  v["half_time"] = number(half.time());
+  v["log_half_time"] = number(half.log_time);
+  const double log_k = meanfield::log_terminal_constant(e.tokens, e.beta);
+  v["terminal_constant"] = number(std::exp(log_k));
+  v["log_terminal_constant"] = number(log_k);
+  meanfield::Sensitivity by{kNan, kNan, kNan, kNan};
+  if (std::isfinite(s.log_gap)) by = a.flow.sensitivity(s.log_gap);
+  v["cosine_by_beta"] = number(by.cosine_by_beta);
+  v["cosine_by_log_tokens"] = number(by.cosine_by_log_tokens);
+  v["log_time_by_beta"] = number(by.log_time_by_beta);
+  v["log_time_by_log_tokens"] = number(by.log_time_by_log_tokens);
+}
+
+double first_layer(const std::vector<EquiangularLayer>& layers, double level) {
+  const auto at = std::find_if(layers.begin(), layers.end(),
+                               [&](const EquiangularLayer& l) { return l.cosine >= level; });
+  return at == layers.end() ? kNan : static_cast<double>(at - layers.begin());
+}
+
+void add_tables(const Asked& a, Answer& answer) {
+  const bool layered = !a.layers.empty();
+  Table levels{.name = "levels",
+               .title = "When the cosine passes a level",
+               .columns = {"cosine", "time", "log_time"}};
+  if (layered) levels.columns.push_back("layer");
+  bool beyond = false;
+  for (const double level : a.levels) {
+    const Arrival arrival = a.flow.arrival(level);
+    levels.rows.push_back({level, arrival.time(), arrival.log_time});
+    if (layered) levels.rows.back().push_back(first_layer(a.layers, level));
+    beyond = beyond || arrival.status == Arrival::Status::beyond_range;
+  }
+  if (beyond)
+    answer.remarks.push_back(
+        "Levels without a time are reached, but at times whose logarithm exceeds 10^300.");
+  answer.tables.push_back(std::move(levels));
+  Table curve{.name = "curve",
+              .title = "The way of the flow",
+              .columns = {"log_time", "cosine", "log_gap"},
+              .only_data = true};
+  for (const Point& p : a.way) curve.rows.push_back({p.log_time, p.cosine, p.log_gap});
+  answer.tables.push_back(std::move(curve));
+  if (!layered) return;
+  Table layers{.name = "layers",
+               .title = "The way through layers",
+               .columns = {"layer", "cosine", "log_gap", "log_norm"},
+               .only_data = true};
+  for (std::size_t k = 0; k < a.layers.size(); ++k)
+    layers.rows.push_back(
+        {static_cast<double>(k), a.layers[k].cosine, a.layers[k].log_gap, a.layers[k].log_norm});
+  answer.tables.push_back(std::move(layers));
+}
+
+// ---- Figures.
+
+PageFigure cosine_figure(const Asked& a) {
+  Series flow = report::curve(report::kBlue, 2.4);
+  flow.title = a.layers.empty() ? "" : "flow";
+  for (const Point& p : a.way) add_point(flow, p.log_time / std::numbers::ln10, p.cosine);
+  Series dots = report::curve(report::kVermillion, 2);
+  dots.mark = report::Mark::points;
+  if (a.layers.empty() && std::isfinite(a.log_time)) {
+    dots.size = 5;
+    add_point(dots, a.log_time / std::numbers::ln10, a.cosine());
+  }
+  if (!a.layers.empty()) dots.title = "layers";
+  for (std::size_t k = 1; k < a.layers.size(); ++k)
+    add_point(dots, std::log10(static_cast<double>(k) * a.step), a.layers[k].cosine);
+  PageFigure result{
+      .figure = {.id = "cosine", .title = "The way to consensus", .width = 560, .height = 370},
+      .caption =
+          "The common cosine of all pairs against time, on a logarithmic axis. Dot: the "
+          "moment asked for; grey: the levels of the table."};
+  if (!a.layers.empty())
+    result.caption =
+        "The common cosine of all pairs: discrete layers (dots) and their limit, the "
+        "flow, at equal depth. Grey: the levels of the table.";
+  report::Panel panel{
+      .x = {.label = "time t", .scale = Scale::power},
+      .y = {.label = "cosine", .low = std::min(0.0, a.problem().cosine0), .high = 1.03},
+      .series = {std::move(flow), std::move(dots)}};
+  for (const double level : a.levels) panel.horizontal.push_back({.at = level, .dashed = true});
+  result.figure.panels = {std::move(panel)};
+  return result;
+}
+
+/// Straight where the late law is exponential and times are ordinary: a linear time axis.
+bool exponential(const Asked& a) {
+  const Normalisation n = a.problem().norm;
+  const bool law =
+      n == Normalisation::post || n == Normalisation::ngpt || n == Normalisation::deepnorm;
+  return law && !a.way.empty() && a.way.back().log_time < 600 && a.way.back().log_time > -600;
+}
+
+PageFigure gap_figure(const Asked& a) {
+  const bool linear = exponential(a);
+  const auto x = [&](double log_time) {
+    return linear ? std::exp(log_time) : log_time / std::numbers::ln10;
+  };
+  Series flow = report::curve(report::kBlue, 2.4), tail = report::curve(report::kInk, 1.6);
+  flow.title = "1 − cosine";
+  tail.title = "late law of theory";
+  tail.dashed = true;
+  for (const Point& p : a.way) {
+    add_point(flow, x(p.log_time), p.log_gap / std::numbers::ln10);
+    const double late = a.flow.log_tail(p.log_time);
+    add_point(tail, x(p.log_time), late < std::numbers::ln10 ? late / std::numbers::ln10 : kNan);
+  }
+  PageFigure result{
+      .figure = {.id = "gap", .title = "How close to consensus", .width = 560, .height = 370},
+      .caption = linear ? "The gap 1 − cosine on a logarithmic axis: a straight line is "
+                          "exponential decay. Dashed: the law that theory predicts for late times."
+                        : "The gap 1 − cosine on logarithmic axes: a straight line is a power of "
+                          "time. Dashed: the law that theory predicts for late times."};
+  result.figure.panels = {{.x = {.label = "time t", .scale = linear ? Scale::linear : Scale::power},
+                           .y = {.label = "1 − cosine", .scale = Scale::power},
+                           .series = {std::move(tail), std::move(flow)}}};
+  return result;
+}
+
+}  // namespace
+
+ParameterList list(EquiangularParameters& p) {
+  std::vector<std::string> schemes;
+  for (const Normalisation n : kNormalisations) schemes.emplace_back(name(n));
+  const std::string family = "Tokens and attention", moment = "Question", scheme = "Normalisation";
+  return {
+      {.name = "dynamics",
+       .group = family,
+       .help = "sa: softmax attention; usa: unnormalised",
+       .target = &p.dynamics,
+       .choices = {"sa", "usa"}},
+      {.name = "tokens",
+       .group = family,
+       .help = "number of tokens n",
+       .target = &p.tokens,
+       .least = 2,
+       .most = 1e30},
+      {.name = "beta",
+       .group = family,
+       .help = "inverse temperature",
+       .target = &p.beta,
+       .least = 0,
+       .most = 1e6},
+      {.name = "cosine0",
+       .group = family,
+       .help = "common cosine at the start, at least -1/(n-1) and below 1",
+       .target = &p.cosine0,
+       .least = -1,
+       .most = 1},
+      {.name = "time",
+       .group = moment,
+       .help = "the moment asked for",
+       .target = &p.time,
+       .least = 0,
+       .most = 1e308},
+      {.name = "log10-time",
+       .group = moment,
+       .help = "instead of time: its decimal logarithm",
+       .target = &p.log10_time,
+       .words = "a number from -300 to 1e299"},
+      {.name = "levels",
+       .group = moment,
+       .help = "cosines whose times are asked for",
+       .target = &p.levels,
+       .words = "comma-separated numbers from -1 to below 1"},
+      {.name = "layers",
+       .group = moment,
+       .help = "instead of a time: so many discrete layers, 0: the flow",
+       .target = &p.layers,
+       .most = 1e6},
+      {.name = "step",
+       .group = moment,
+       .help = "layers: depth of one layer",
+       .target = &p.step,
+       .least = 1e-9,
+       .most = 1e6},
+      {.name = "norm",
+       .group = scheme,
+       .help = "where layers normalise",
+       .target = &p.norm,
+       .choices = schemes},
+      {.name = "alpha",
+       .group = scheme,
+       .help = "ngpt: rate towards attention",
+       .target = &p.alpha,
+       .least = 0,
+       .most = 1e6,
+       .above_least = true},
+      {.name = "switch-time",
+       .group = scheme,
+       .help = "mix: depth where post becomes pre",
+       .target = &p.switch_time,
+       .least = 0,
+       .most = 1e15},
+      {.name = "deepnorm-scale",
+       .group = scheme,
+       .help = "deepnorm: factor of the residual stream",
+       .target = &p.deepnorm_scale,
+       .least = 1e-6,
+       .most = 1e6},
+  };
+}
+
+Answer ask(const EquiangularParameters& p, const AskContext& /*context*/) {
+  auto asked =
+      std::make_shared<Asked>(Asked{.flow = EquiangularFlow(problem(p)),
+                                    .log_time = asked_log_time(p),
+                                    .levels = number_list("levels", p.levels, -1, kMostLevel),
+                                    .step = p.step});
+  if (p.layers > 0) asked->layers = meanfield::layers(problem(p), p.step, p.layers);
+  const double log_gap = asked->layers.empty() ? asked->flow.at(asked->log_time).log_gap
+                                               : asked->layers.back().log_gap;
+  // The picture reaches to where the question does, within what a picture can show.
+  asked->way = way_of(asked->flow, std::clamp(log_gap, -700.0, std::log(1e-4)));
+  Answer answer{.title = "equiangular tokens", .headline = headline(*asked)};
+  add_values(*asked, answer);
+  add_tables(*asked, answer);
+  remark_suddenness(*asked, answer);
+  if (asked->flow.half_collapse().status == Arrival::Status::never)
+    answer.remarks.push_back("The tokens form a regular simplex: nothing ever turns.");
+  if (!asked->way.empty())
+    answer.draw = [asked] {
+      return std::vector<PageFigure>{cosine_figure(*asked), gap_figure(*asked)};
+    };
+  return answer;
+}
+
+}  // namespace attractor::experiment

@@ -1,0 +1,29 @@
+// `attractor reduce equiangular`: tokens with one common cosine, solved exactly
+// (meanfield/equiangular.hpp), for any number of tokens, any time and every normalisation scheme;
+// or through discrete layers (meanfield/equiangular_layers.hpp). Answers with the cosine, its gap
+// to 1 and the norm at the moment asked for, when levels are passed, the half-collapse time, and
+// how all that changes with beta and the number of tokens. Milliseconds.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "attractor/experiment/answer.hpp"
+
+namespace attractor::experiment {
+
+struct EquiangularParameters {
+  std::string dynamics = "sa", norm = "post";
+  double tokens = 64, beta = 1, cosine0 = 0;
+  double time = 1;
+  std::string log10_time{};  // instead of time, if given
+  double alpha = 1, switch_time = 1, deepnorm_scale = 1;
+  std::string levels = "0.5,0.9,0.99,0.999";
+  std::uint64_t layers = 0;  // 0: the flow
+  double step = 1;
+};
+
+ParameterList list(EquiangularParameters& p);
+Answer ask(const EquiangularParameters& p, const AskContext& context);
+
+}  // namespace attractor::experiment

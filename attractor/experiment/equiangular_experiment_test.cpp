@@ -1,0 +1,138 @@
+#include "attractor/experiment/equiangular_experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "tests/support/refusal.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+Answer answer(EquiangularParameters p) { return ask(p, {}); }
+
+const Table& table(const Answer& a, const std::string& name) {
+  for (const Table& t : a.tables)
+    if (t.name == name) return t;
+  throw Error("no table " + name);
+}
+
+TEST(EquiangularQuestion, CosineOfTheoryA6) {
+  const Answer a = answer({.tokens = 64, .beta = 4, .time = 3});
+  EXPECT_NEAR(a.values["cosine"].get<double>(), 0.424196498305890, 1e-13);
+  EXPECT_NEAR(a.values["terminal_constant"].get<double>(), 9.450025737555, 1e-11);
+  EXPECT_NEAR(a.values["half_time"].get<double>(), 3.1679441419869443, 1e-12);
+  EXPECT_NEAR(a.values["gap"].get<double>(), 1 - 0.424196498305890, 1e-13);
+  EXPECT_EQ(a.values["norm"], 1.0);
+  EXPECT_TRUE(a.not_delivered.empty());
+  EXPECT_TRUE(a.remarks.empty());
+}
+
+TEST(EquiangularQuestion, LevelsAreTimes) {
+  EquiangularParameters p{.dynamics = "usa", .tokens = 32, .beta = 2};
+  p.levels = "0.999,-0.01";
+  const Answer a = answer(p);
+  const Table& levels = table(a, "levels");
+  EXPECT_EQ(levels.columns, (std::vector<std::string>{"cosine", "time", "log_time"}));
+  EXPECT_NEAR(levels.rows[0][1], 1.880417099555, 1e-11);
+  EXPECT_NEAR(levels.rows[0][2], std::log(1.880417099555), 1e-11);
+  EXPECT_TRUE(std::isinf(levels.rows[1][1])) << "behind the start";
+  const auto& way = table(a, "curve").rows;
+  for (std::size_t k = 1; k < way.size(); ++k) {
+    EXPECT_GT(way[k][0], way[k - 1][0]);
+    EXPECT_GT(way[k][1], way[k - 1][1]);
+  }
+}
+
+TEST(EquiangularQuestion, TimeOrItsLogarithm) {
+  const Answer plain = answer({.norm = "pre", .tokens = 8, .beta = 2, .time = 1e4});
+  EquiangularParameters p{.norm = "pre", .tokens = 8, .beta = 2};
+  p.log10_time = "4";
+  const Answer log = answer(p);
+  EXPECT_NEAR(plain.values["gap"].get<double>() / 3.736121717e-8, 1, 2e-10);
+  EXPECT_NEAR(log.values["gap"].get<double>() / 3.736121717e-8, 1, 2e-10);
+  p.log10_time = "1000";  // w -> K / t^2
+  EXPECT_NEAR(answer(p).values["log_gap"].get<double>(),
+              std::log(3.734953426363) - 2000 * std::log(10), 1e-9);
+}
+
+TEST(EquiangularQuestion, DiscreteLayers) {
+  EquiangularParameters p{.norm = "mix", .tokens = 8, .beta = 2, .switch_time = 4};
+  p.layers = 10;
+  const Answer a = answer(p);
+  EXPECT_NEAR(a.values["cosine"].get<double>(), 0.9941016294072, 1e-12);
+  EXPECT_NEAR(a.values["norm"].get<double>(), 6.741374451374, 1e-11);
+  const Table& layers = table(a, "layers");
+  ASSERT_EQ(layers.rows.size(), 11u);
+  const Table& levels = table(a, "levels");
+  const auto passed = static_cast<std::size_t>(levels.rows[1][3]);  // 0.9
+  EXPECT_GE(layers.rows[passed][1], 0.9);
+  EXPECT_LT(layers.rows[passed - 1][1], 0.9);
+  EXPECT_TRUE(std::isnan(levels.rows[3][3])) << "0.999 is not passed in ten layers";
+}
+
+TEST(EquiangularQuestion, ExtremesHaveAnAnswerWithoutNumbersThatAreNone) {
+  for (const char* norm : {"post", "peri", "mix", "ngpt"})
+    for (const double tokens : {2.0, 1e30})
+      for (const double beta : {0.0, 1e6})
+        for (const double start : {-1 / (tokens - 1), 0.0, 0.999999999}) {
+          EquiangularParameters p{.norm = norm, .tokens = tokens, .beta = beta, .cosine0 = start};
+          for (const char* when : {"-300", "1e299"}) {
+            p.log10_time = when;
+            const Answer a = answer(p);
+            EXPECT_TRUE(a.values["cosine"].is_number()) << norm << tokens << beta << when;
+            EXPECT_FALSE(a.headline.empty());
+            EXPECT_EQ(a.headline.find("nan"), std::string::npos);
+            EXPECT_EQ(a.headline.find("inf"), std::string::npos) << a.headline;
+          }
+        }
+}
+
+TEST(EquiangularQuestion, RemarksSayWhatNumbersCannot) {
+  const Answer simplex = answer({.tokens = 3, .cosine0 = -0.5});
+  ASSERT_EQ(simplex.remarks.size(), 1u);
+  EXPECT_SAYS(simplex.remarks[0], "simplex");
+  EXPECT_FALSE(simplex.draw);
+  const Answer beyond = answer({.norm = "pre", .tokens = 8, .beta = 1000});
+  ASSERT_EQ(beyond.remarks.size(), 1u);
+  EXPECT_SAYS(beyond.remarks[0], "logarithm exceeds");
+  EquiangularParameters sudden{.tokens = 2, .beta = 300};
+  // The collapse lasts e^{-290} of the time before it.
+  sudden.log10_time =
+      fmt::format("{}", answer(sudden).values["log_half_time"].get<double>() / std::log(10));
+  const Answer a = answer(sudden);
+  ASSERT_EQ(a.remarks.size(), 1u);
+  EXPECT_SAYS(a.remarks[0], "last digit of the time decides");
+}
+
+TEST(EquiangularQuestion, Figures) {
+  for (const char* norm : {"post", "pre"}) {
+    const auto figures = answer({.norm = norm, .tokens = 8, .beta = 2, .time = 5}).draw();
+    ASSERT_EQ(figures.size(), 2u);
+    for (const PageFigure& f : figures) {
+      EXPECT_FALSE(f.caption.empty());
+      EXPECT_FALSE(f.figure.panels[0].x.label.empty());
+      EXPECT_FALSE(f.figure.panels[0].y.label.empty());
+    }
+    // The late law meets the gap at the end of the picture.
+    const auto& series = figures[1].figure.panels[0].series;
+    EXPECT_NEAR(series[0].y.back(), series[1].y.back(), 0.02) << norm;
+  }
+}
+
+TEST(EquiangularQuestion, Refusals) {
+  const auto says = [](const EquiangularParameters& p) { return refusal([&] { ask(p, {}); }); };
+  EXPECT_SAYS(says({.dynamics = "usa", .norm = "pre"}), "usa allows post only");
+  EXPECT_SAYS(says({.tokens = 8, .cosine0 = -0.2}), "cosine0 = -0.2");
+  EXPECT_SAYS(says({.levels = "0.5,1"}), "levels holds '1'");
+  EXPECT_SAYS(says({.log10_time = "1,2"}), "several numbers");
+  EXPECT_SAYS(says({.log10_time = "x"}), "log10-time holds 'x'");
+  EXPECT_SAYS(says({.log10_time = "3", .layers = 4}), "log10-time has no effect");
+  EXPECT_SAYS(says({.dynamics = "usa", .layers = 4}), "usa");
+  EquiangularParameters p;
+  EXPECT_SAYS(refusal([&] { find(list(p), "norm").set("middle"); }), "ln-scaling");
+  EXPECT_SAYS(refusal([&] { find(list(p), "tokens").set("1"); }), "2 to 1e+30");
+}
+
+}  // namespace
+}  // namespace attractor::experiment

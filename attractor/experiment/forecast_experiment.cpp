@@ -1,0 +1,347 @@
+#include "attractor/experiment/forecast_experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <numbers>
+
+#include "attractor/base/error.hpp"
+#include "attractor/experiment/number_list.hpp"
+#include "attractor/meanfield/equiangular_layers.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+using meanfield::Arrival;
+using meanfield::Equiangular;
+using meanfield::EquiangularFlow;
+using meanfield::EquiangularLayer;
+using report::Series;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kMostLevel = 1 - 1e-15;
+
+/// One scheme over the whole depth.
+struct Forecast {
+  Normalisation norm;
+  std::vector<EquiangularLayer> layers;
+  meanfield::EquiangularState limit;  // the flow at the same depth
+  std::vector<double> passed;         // first layer at or above each level; NaN: none
+  std::vector<double> flow_passed;    // the same by the flow, in layers; NaN: never in a double
+  double cosine() const { return layers.back().cosine; }
+};
+
+struct Forecasts {
+  ForecastParameters parameters;
+  std::vector<double> levels;
+  std::vector<Forecast> all;  // in the order of kNormalisations
+  const Forecast& of(Normalisation n) const { return all[static_cast<std::size_t>(n)]; }
+  const Forecast& asked() const { return of(normalisation_named(parameters.norm)); }
+};
+
+Equiangular problem(const ForecastParameters& p, Normalisation norm) {
+  const double simplex = -1 / (p.tokens - 1);
+  if (!(p.rho0 >= simplex && p.rho0 < 1))
+    throw Error(
+        fmt::format("rho0 = {} is not allowed; allowed: {} (the simplex of {} tokens) to below 1",
+                    p.rho0, simplex, p.tokens));
+  const auto depth = static_cast<double>(p.depth);
+  const double switched =
+      p.switch_layer > 0 ? static_cast<double>(p.switch_layer) : std::floor(depth / 4);
+  return {.tokens = p.tokens,
+          .beta = p.beta,
+          .cosine0 = p.rho0,
+          .norm = norm,
+          .alpha = p.alpha,
+          .switch_time = switched * p.step,
+          .deepnorm_scale = p.deepnorm_scale > 0 ? p.deepnorm_scale : std::pow(2 * depth, 0.25)};
+}
+
+Forecast forecast(const ForecastParameters& p, Normalisation norm,
+                  const std::vector<double>& levels) {
+  const Equiangular e = problem(p, norm);
+  const EquiangularFlow flow(e);
+  Forecast f{.norm = norm,
+             .layers = meanfield::layers(e, p.step, p.depth),
+             .limit = flow.at(std::log(static_cast<double>(p.depth) * p.step)),
+             .passed = {},
+             .flow_passed = {}};
+  for (const double level : levels) {
+    const auto at = std::find_if(f.layers.begin(), f.layers.end(),
+                                 [&](const EquiangularLayer& l) { return l.cosine >= level; });
+    f.passed.push_back(at == f.layers.end() ? kNan : static_cast<double>(at - f.layers.begin()));
+    const Arrival arrival = flow.arrival(level);
+    // A level below the start is passed at the start.
+    f.flow_passed.push_back(level <= e.cosine0 ? 0 : arrival.time() / p.step);
+  }
+  return f;
+}
+
+// ---- Words.
+
+std::string title(Normalisation n) {
+  switch (n) {
+    case Normalisation::post:
+      return "post-norm";
+    case Normalisation::pre:
+      return "pre-norm";
+    case Normalisation::mix:
+      return "mix-norm";
+    case Normalisation::peri:
+      return "peri-norm";
+    case Normalisation::sandwich:
+      return "sandwich-norm";
+    case Normalisation::ngpt:
+      return "nGPT";
+    case Normalisation::ln_scaling:
+      return "LN-scaling";
+    case Normalisation::damped_post:
+      return "damped post-norm";
+    case Normalisation::deepnorm:
+      return "DeepNorm";
+  }
+  return "";
+}
+
+/// "passes 0.9 at layer 41".
+std::string passing(const Forecast& f, double level, std::size_t k) {
+  if (std::isnan(f.passed[k])) return fmt::format("stays below {:.6g}", level);
+  if (f.passed[k] == 0) return fmt::format("is above {:.6g} from the start", level);
+  return fmt::format("passes {:.6g} at layer {:.0f}", level, f.passed[k]);
+}
+
+std::string headline(const Forecasts& all) {
+  const Forecast& asked = all.asked();
+  const Normalisation other =
+      asked.norm == Normalisation::post ? Normalisation::pre : Normalisation::post;
+  const std::string depth = grouped(all.parameters.depth);
+  // The highest level that the scheme asked for passes says most; the lowest if it passes none.
+  std::size_t telling = 0;
+  for (std::size_t k = 0; k < all.levels.size(); ++k)
+    if (!std::isnan(asked.passed[k])) telling = k;
+  if (all.levels.empty())
+    return fmt::format(
+        "With {} the mean cosine of {} tokens is {:.4g} after {} layers; with {} "
+        "it is {:.4g}",
+        title(asked.norm), rounded(all.parameters.tokens), asked.cosine(), depth, title(other),
+        all.of(other).cosine());
+  const double level = all.levels[telling];
+  return fmt::format(
+      "With {} the mean cosine of {} tokens {} and is {} after {} layers; with {} it {}",
+      title(asked.norm), rounded(all.parameters.tokens), passing(asked, level, telling),
+      close_to_one(asked.cosine(), asked.layers.back().gap()), depth, title(other),
+      passing(all.of(other), level, telling));
+}
+
+// ---- Values and tables.
+
+std::string key(Normalisation n) {
+  std::string text(name(n));
+  std::replace(text.begin(), text.end(), '-', '_');
+  return text;
+}
+
+void add_values(const Forecasts& all, Answer& answer) {
+  const Forecast& f = all.asked();
+  Json& v = answer.values;
+  v["scheme"] = std::string(name(f.norm));
+  v["depth"] = all.parameters.depth;
+  v["cosine"] = number(f.cosine());
+  v["norm"] = number(f.layers.back().norm());
+  v["gap"] = number(f.layers.back().gap());
+  v["log_gap"] = number(f.layers.back().log_gap);
+  v["flow_cosine"] = number(f.limit.cosine);
+  v["flow_norm"] = number(f.limit.norm());
+  const Equiangular e = problem(all.parameters, f.norm);
+  v["switch_layer"] = number(e.switch_time / all.parameters.step);
+  v["deepnorm_scale"] = number(e.deepnorm_scale);
+}
+
+Table scheme_table(const Forecasts& all) {
+  Table table{.name = "schemes",
+              .title = fmt::format("All schemes after {} layers: first layer above each level, and "
+                                   "the depth where thin layers pass it",
+                                   grouped(all.parameters.depth)),
+              .columns = {"cosine", "norm", "flow_cosine", "flow_norm"},
+              .label_column = "scheme"};
+  for (const double level : all.levels) {
+    table.columns.push_back(fmt::format("layer_at_{}", level));
+    table.columns.push_back(fmt::format("flow_at_{}", level));
+  }
+  for (const Forecast& f : all.all) {
+    table.labels.emplace_back(name(f.norm));
+    std::vector<double> row = {f.cosine(), f.layers.back().norm(), f.limit.cosine, f.limit.norm()};
+    for (std::size_t k = 0; k < all.levels.size(); ++k) {
+      row.push_back(f.passed[k]);
+      row.push_back(f.flow_passed[k]);
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table curve_table(const Forecasts& all) {
+  Table table{.name = "curves", .title = "Layer by layer", .columns = {"layer"}, .only_data = true};
+  for (const Forecast& f : all.all)
+    for (const char* what : {"cosine", "log_gap", "log_norm"})
+      table.columns.push_back(key(f.norm) + "_" + what);
+  for (std::size_t k = 0; k <= all.parameters.depth; ++k) {
+    std::vector<double> row = {static_cast<double>(k)};
+    for (const Forecast& f : all.all)
+      row.insert(row.end(), {f.layers[k].cosine, f.layers[k].log_gap, f.layers[k].log_norm});
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+// ---- Figures.
+
+/// A line for every scheme but sandwich, which is peri; the one asked for last and wide.
+template <class Value>
+std::vector<Series> curves(const Forecasts& all, const Value& value) {
+  constexpr std::array<report::Colour, kNormalisations.size()> kColours = {
+      report::kBlue,   report::kVermillion, report::kPurple, report::kGreen, report::kGreen,
+      report::kOrange, report::kSky,        report::kGrey,   report::kInk};
+  const bool sandwich = all.asked().norm == Normalisation::sandwich;
+  const Normalisation asked = sandwich ? Normalisation::peri : all.asked().norm;
+  std::vector<Series> series;
+  Series emphasised;
+  for (const Forecast& f : all.all) {
+    if (f.norm == Normalisation::sandwich) continue;
+    Series s = report::curve(kColours[static_cast<std::size_t>(f.norm)], 1.6);
+    s.title = title(f.norm) + (f.norm == Normalisation::peri ? " = sandwich-norm" : "");
+    const std::size_t stride = std::max<std::size_t>(1, f.layers.size() / 2000);
+    for (std::size_t k = 0; k < f.layers.size(); k += stride)
+      add_point(s, static_cast<double>(k), value(f.layers[k]));
+    if (f.norm == asked) {
+      s.width = 4.5;
+      emphasised = std::move(s);
+    } else {
+      series.push_back(std::move(s));
+    }
+  }
+  series.push_back(std::move(emphasised));
+  return series;
+}
+
+std::vector<PageFigure> figures(const Forecasts& all) {
+  const auto last = static_cast<double>(all.parameters.depth);
+  const report::Axis depth{.label = "layer", .low = 0, .high = last};
+  PageFigure collapse{
+      .figure = {.id = "collapse", .title = "Collapse over depth", .width = 560, .height = 470},
+      .caption = fmt::format("Mean cosine of the tokens after each layer, attention alone. Wide: "
+                             "{}, the scheme asked for; dashed: the levels of the table.",
+                             title(all.asked().norm))};
+  // Collapse is an affair of the first layers: a long axis would hide it.
+  report::Axis early = depth;
+  if (last > 30) early = {.label = "layer", .scale = report::Scale::log, .low = 1, .high = last};
+  report::Panel cosines{
+      .x = early,
+      .y = {.label = "cosine", .low = std::min(0.0, all.parameters.rho0), .high = 1.03},
+      .series = curves(all, [](const EquiangularLayer& l) { return l.cosine; })};
+  for (const double level : all.levels) cosines.horizontal.push_back({.at = level, .dashed = true});
+  collapse.figure.panels = {std::move(cosines)};
+  PageFigure gap{
+      .figure = {.id = "gap", .title = "What is left to tell apart", .width = 560, .height = 470},
+      .caption =
+          "1 − cosine on a logarithmic axis. Straight lines lose a constant share in each "
+          "layer; bent ones slow down, because a growing residual stream is turned less "
+          "and less."};
+  // Below 10^{-16} tokens are equal for any computer.
+  gap.figure.panels = {{.x = depth,
+                        .y = {.label = "1 − cosine", .scale = report::Scale::power},
+                        .series = curves(all, [](const EquiangularLayer& l) {
+                          return l.log_gap > std::log(1e-17) ? l.log_gap / std::numbers::ln10
+                                                             : kNan;
+                        })}};
+  return {std::move(collapse), std::move(gap)};
+}
+
+}  // namespace
+
+ParameterList list(ForecastParameters& p) {
+  std::vector<std::string> schemes;
+  for (const Normalisation n : kNormalisations) schemes.emplace_back(name(n));
+  const std::string model = "Model", scheme = "Normalisation";
+  return {
+      {.name = "depth",
+       .group = model,
+       .help = "number of layers",
+       .target = &p.depth,
+       .least = 1,
+       .most = 100000},
+      {.name = "norm",
+       .group = model,
+       .help = "the scheme to put in front; all are computed",
+       .target = &p.norm,
+       .choices = schemes},
+      {.name = "beta",
+       .group = model,
+       .help = "inverse temperature of attention",
+       .target = &p.beta,
+       .least = 0,
+       .most = 1e6},
+      {.name = "tokens",
+       .group = model,
+       .help = "tokens in the context",
+       .target = &p.tokens,
+       .least = 2,
+       .most = 1e30},
+      {.name = "rho0",
+       .group = model,
+       .help = "mean cosine of tokens before the first layer, at least -1/(n-1) and below 1",
+       .target = &p.rho0,
+       .least = -1,
+       .most = 1},
+      {.name = "step",
+       .group = model,
+       .help = "weight of attention in a layer",
+       .target = &p.step,
+       .least = 1e-9,
+       .most = 1e6},
+      {.name = "levels",
+       .group = model,
+       .help = "cosines whose layers are asked for",
+       .target = &p.levels,
+       .words = "comma-separated numbers from -1 to below 1"},
+      {.name = "alpha",
+       .group = scheme,
+       .help = "ngpt: rate towards attention",
+       .target = &p.alpha,
+       .least = 0,
+       .most = 1e6,
+       .above_least = true},
+      {.name = "switch-layer",
+       .group = scheme,
+       .help = "mix: layers that are post-norm, 0: a quarter of the depth",
+       .target = &p.switch_layer,
+       .most = 100000},
+      {.name = "deepnorm-scale",
+       .group = scheme,
+       .help = "deepnorm: factor of the residual stream, 0: (2 depth)^(1/4)",
+       .target = &p.deepnorm_scale,
+       .least = 0,
+       .most = 1e6},
+  };
+}
+
+Answer ask(const ForecastParameters& p, const AskContext& /*context*/) {
+  auto all = std::make_shared<Forecasts>(Forecasts{
+      .parameters = p, .levels = number_list("levels", p.levels, -1, kMostLevel), .all = {}});
+  std::sort(all->levels.begin(), all->levels.end());
+  for (const Normalisation n : kNormalisations) all->all.push_back(forecast(p, n, all->levels));
+  Answer answer{.title = "forecast of collapse", .headline = headline(*all)};
+  add_values(*all, answer);
+  answer.tables = {scheme_table(*all), curve_table(*all)};
+  answer.remarks = {
+      "Attention alone, identity values, tokens that start with equal cosines: feed-forward blocks "
+      "and learned values are not in this forecast."};
+  answer.draw = [all] { return figures(*all); };
+  return answer;
+}
+
+}  // namespace attractor::experiment

@@ -1,0 +1,125 @@
+#include "attractor/experiment/forecast_experiment.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tests/support/refusal.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+/// Theory A7: ten unit layers of eight orthogonal tokens.
+ForecastParameters of_table(const std::string& norm) {
+  return {.depth = 10,
+          .norm = norm,
+          .beta = 2,
+          .tokens = 8,
+          .rho0 = 0,
+          .levels = "0.5,0.9,0.99",
+          .alpha = 0.5,
+          .switch_layer = 4};
+}
+
+double column(const Table& table, std::size_t row, const std::string& name) {
+  const auto at = std::find(table.columns.begin(), table.columns.end(), name);
+  return at == table.columns.end()
+             ? throw Error("no column " + name)
+             : table.rows[row][static_cast<std::size_t>(at - table.columns.begin())];
+}
+
+TEST(Forecast, UnitLayersOfTheoryA7) {
+  const struct {
+    const char* norm;
+    double cosine, size;
+  } cases[] = {{"post", 0.9999164938221, 1},
+               {"pre", 0.8936470599860, 7.969688094219},
+               {"peri", 0.9089241725947, 10.20877273393},
+               {"ngpt", 0.9999779391429, 1},
+               {"ln-scaling", 0.6652828853167, 3.951703028439},
+               {"mix", 0.9941016294072, 6.741374451374}};
+  for (const auto& c : cases) {
+    const Answer a = ask(of_table(c.norm), {});
+    EXPECT_NEAR(a.values["cosine"].get<double>(), c.cosine, 1e-12) << c.norm;
+    EXPECT_NEAR(a.values["norm"].get<double>() / c.size, 1, 1e-12) << c.norm;
+    const Table& schemes = a.tables[0];
+    const auto row = std::find(schemes.labels.begin(), schemes.labels.end(), c.norm);
+    ASSERT_NE(row, schemes.labels.end());
+    EXPECT_EQ(column(schemes, static_cast<std::size_t>(row - schemes.labels.begin()), "cosine"),
+              a.values["cosine"].get<double>());
+  }
+}
+
+TEST(Forecast, LevelsArePassedWhereTheCurveSaysSo) {
+  const Answer a = ask({}, {});
+  const Table &schemes = a.tables[0], &curves = a.tables[1];
+  EXPECT_EQ(schemes.name, "schemes");
+  EXPECT_EQ(curves.name, "curves");
+  EXPECT_TRUE(curves.only_data);
+  ASSERT_EQ(curves.rows.size(), 97u);
+  for (std::size_t s = 0; s < schemes.rows.size(); ++s) {
+    std::string key = schemes.labels[s];
+    std::replace(key.begin(), key.end(), '-', '_');
+    const double passed = column(schemes, s, "layer_at_0.9");
+    ASSERT_TRUE(passed > 0) << key;
+    const auto layer = static_cast<std::size_t>(passed);
+    EXPECT_GE(column(curves, layer, key + "_cosine"), 0.9) << key;
+    EXPECT_LT(column(curves, layer - 1, key + "_cosine"), 0.9) << key;
+  }
+}
+
+TEST(Forecast, ThinLayersApproachTheFlow) {
+  ForecastParameters p = of_table("pre");
+  p.step = 1e-3;
+  p.depth = 20000;
+  p.switch_layer = 1000;
+  p.deepnorm_scale = 2;
+  const Answer a = ask(p, {});
+  const Table& schemes = a.tables[0];
+  for (std::size_t s = 0; s < schemes.rows.size(); ++s) {
+    EXPECT_NEAR(column(schemes, s, "cosine"), column(schemes, s, "flow_cosine"), 1e-3);
+    EXPECT_NEAR(column(schemes, s, "layer_at_0.5") / column(schemes, s, "flow_at_0.5"), 1, 5e-3)
+        << schemes.labels[s];
+  }
+  EXPECT_NEAR(a.values["flow_cosine"].get<double>(), 0.989247041955, 1e-11);
+}
+
+TEST(Forecast, HeadlineInWords) {
+  ForecastParameters p = of_table("pre");
+  p.levels = "0.5,0.8,0.99";
+  const std::string text = ask(p, {}).headline;
+  EXPECT_SAYS(text, "With pre-norm the mean cosine of 8 tokens passes 0.8 at layer 8");
+  EXPECT_SAYS(text, "with post-norm it passes 0.8 at layer");
+  p.levels = "0.95";
+  EXPECT_SAYS(ask(p, {}).headline, "stays below 0.95");
+  p.rho0 = 0.96;
+  EXPECT_SAYS(ask(p, {}).headline, "is above 0.95 from the start");
+  p.levels = "";
+  EXPECT_SAYS(ask(p, {}).headline, "after 10 layers");
+}
+
+TEST(Forecast, FiguresEmphasiseTheSchemeAskedFor) {
+  for (const char* norm : {"deepnorm", "sandwich"}) {
+    const auto figures = ask(of_table(norm), {}).draw();
+    ASSERT_EQ(figures.size(), 2u);
+    for (const PageFigure& f : figures) {
+      const auto& series = f.figure.panels[0].series;
+      ASSERT_EQ(series.size(), 8u);
+      EXPECT_GT(series.back().width, series.front().width);
+      EXPECT_FALSE(f.figure.panels[0].x.label.empty());
+      EXPECT_FALSE(f.figure.panels[0].y.label.empty());
+    }
+    EXPECT_EQ(figures[0].figure.panels[0].series.back().title,
+              norm == std::string("sandwich") ? "peri-norm = sandwich-norm" : "DeepNorm");
+  }
+}
+
+TEST(Forecast, Refusals) {
+  EXPECT_SAYS(refusal([] { ask({.tokens = 5, .rho0 = -0.3}, {}); }), "rho0 = -0.3");
+  EXPECT_SAYS(refusal([] { ask({.rho0 = 1}, {}); }), "rho0 = 1");
+  EXPECT_SAYS(refusal([] { ask({.levels = "2"}, {}); }), "levels holds '2'");
+  ForecastParameters p;
+  EXPECT_SAYS(refusal([&] { find(list(p), "depth").set("0"); }), "1 to 100000");
+}
+
+}  // namespace
+}  // namespace attractor::experiment

@@ -1,0 +1,36 @@
+// `attractor meanfield`: the density of infinitely many tokens, moved by attention and noise
+// (meanfield/circle_density.hpp, zonal_density.hpp, sphere_labels.hpp), its growth against linear
+// theory, and, if asked, how n tokens approach it (meanfield/particle_comparison.hpp).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "attractor/experiment/answer.hpp"
+
+namespace attractor::experiment {
+
+struct MeanfieldParameters {
+  std::string dynamics = "sa";
+  std::uint64_t dim = 2;
+  double beta = 4, noise = 0;
+  std::string start = "perturbed";
+  std::uint64_t mode = 1;
+  double amplitude = 0.1;
+  std::string concentration = "10", centres{}, weights{};
+  double order = 0.3;
+  std::string tokens_file{};
+  double time = 1;
+  std::uint64_t outputs = 50;
+  double tolerance = 1e-10;
+  std::string form = "auto", symmetry = "auto";
+  std::uint64_t modes = 0;  // 0: as many as it takes
+  std::string compare_particles{};
+  std::uint64_t replicates = 32, seed = 0;
+};
+
+ParameterList list(MeanfieldParameters& p);
+
+Answer ask(const MeanfieldParameters& p, const AskContext& context);
+
+}  // namespace attractor::experiment

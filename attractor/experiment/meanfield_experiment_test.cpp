@@ -1,0 +1,216 @@
+#include "attractor/experiment/meanfield_experiment.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "attractor/base/error.hpp"
+#include "attractor/meanfield/sphere_spectrum.hpp"
+#include "attractor/tokens/npy.hpp"
+#include "tests/support/page_test.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+double value(const Answer& answer, const char* name) {
+  return answer.values.at(name).is_null() ? std::nan("") : answer.values[name].get<double>();
+}
+
+const Table& table(const Answer& answer, const std::string& name) {
+  for (const Table& t : answer.tables)
+    if (t.name == name) return t;
+  throw std::out_of_range(name);
+}
+
+TEST(MeanfieldExperiment, GivesTheNumbersOfTheoryA2InBothForms) {
+  struct Case {
+    const char* dynamics;
+    double beta, time, order;
+  };
+  for (const char* form : {"spectral", "labels"})
+    for (const Case& c : {Case{"sa", 0, 1, 0.3715773138682},
+                          {"sa", 1, 1, 0.3575110455509},
+                          {"usa", 1, 1, 0.3967536386277},
+                          {"sa", 4, 1, 0.2958528176843},
+                          {"usa", 4, 0.1, 0.3093931020249}}) {
+      const Answer answer = ask({.dynamics = c.dynamics,
+                                 .beta = c.beta,
+                                 .start = "map",
+                                 .amplitude = 0.5,
+                                 .time = c.time,
+                                 .outputs = 4,
+                                 .tolerance = 1e-12,
+                                 .form = form},
+                                {});
+      EXPECT_NEAR(value(answer, "order_parameter"), c.order, 1e-10) << form << " " << c.dynamics;
+      EXPECT_NEAR(value(answer, "mass"), 1, 1e-12);
+      EXPECT_LT(value(answer, "resolution"), 1e-9);
+      EXPECT_EQ(value(answer, "smallest_density") > 0, form == std::string("spectral"));
+      EXPECT_EQ(answer.values["moments"][0], answer.values["order_parameter"]);
+      EXPECT_TRUE(answer.not_delivered.empty());
+      EXPECT_EQ(table(answer, "history").rows.size(), 5U);
+    }
+}
+
+TEST(MeanfieldExperiment, MeasuresTheLinearGrowth) {
+  for (const std::uint64_t dim : {2U, 3U, 8U})
+    for (const char* dynamics : {"sa", "usa"})
+      for (const double noise : {0.0, 0.05}) {
+        const Answer answer = ask({.dynamics = dynamics,
+                                   .dim = dim,
+                                   .noise = noise,
+                                   .mode = 3,
+                                   .amplitude = 1e-6,
+                                   .outputs = 3,
+                                   .tolerance = 1e-14},
+                                  {});
+        EXPECT_NEAR(value(answer, "growth_measured") / value(answer, "growth_linear"), 1, 2e-6)
+            << dim << " " << dynamics << " " << noise;
+      }
+}
+
+TEST(MeanfieldExperiment, FormsAndSymmetriesAgree) {
+  const MeanfieldParameters bump{.dynamics = "usa",
+                                 .dim = 3,
+                                 .beta = 2,
+                                 .start = "vmf",
+                                 .concentration = "1",
+                                 .time = 0.1,
+                                 .outputs = 2,
+                                 .tolerance = 1e-11};
+  MeanfieldParameters labels = bump, general = bump;
+  labels.form = "labels";
+  general.symmetry = "none";
+  const Answer spectral = ask(bump, {}), label = ask(labels, {}), grid = ask(general, {});
+  for (const char* name : {"order_parameter", "log_energy"}) {
+    EXPECT_NEAR(value(label, name), value(spectral, name), 1e-9) << name;
+    EXPECT_NEAR(value(grid, name), value(spectral, name), 1e-9) << name;
+  }
+  EXPECT_EQ(spectral.values["form"], "spectral");
+  EXPECT_EQ(grid.values["form"], "labels");
+  MeanfieldParameters circle{.time = 0.3, .tolerance = 1e-12}, zonal = circle;
+  zonal.symmetry = "zonal";
+  EXPECT_NEAR(value(ask(circle, {}), "order_parameter"), value(ask(zonal, {}), "order_parameter"),
+              1e-10);
+}
+
+TEST(MeanfieldExperiment, NoiseLowersTheFreeEnergyToTheStationaryState) {
+  const double critical =
+      meanfield::sphere_spectrum(2, 1, 2).pull[1] * meanfield::sphere_spectrum(2, 1, 2).lambda0();
+  const Answer answer = ask(
+      {.dynamics = "usa", .beta = 1, .noise = 0.5 * critical, .amplitude = 0.4, .time = 60}, {});
+  EXPECT_NEAR(value(answer, "order_parameter"), 0.90497698810, 1e-8);
+  const Table& history = table(answer, "history");
+  for (std::size_t k = 1; k < history.rows.size(); ++k)
+    EXPECT_LE(history.rows[k][5], history.rows[k - 1][5] + 1e-9);
+}
+
+TEST(MeanfieldExperiment, ComparesWithTokens) {
+  const Answer answer = ask({.beta = 1,
+                             .start = "map",
+                             .amplitude = 0.5,
+                             .compare_particles = "64,512",
+                             .replicates = 48},
+                            {});
+  EXPECT_NEAR(value(answer, "slope"), -0.5, 3 * value(answer, "slope_error"));
+  EXPECT_LT(value(answer, "slope_error"), 0.08);
+  EXPECT_EQ(table(answer, "particles").rows.size(), 2U);
+}
+
+TEST(MeanfieldExperiment, SaysWhenTheDensityIsTooSharp) {
+  const Answer answer = ask({.beta = 4, .amplitude = 0.9, .time = 20, .modes = 32}, {});
+  EXPECT_NE(answer.not_delivered.find("--form labels"), std::string::npos);
+  EXPECT_TRUE(answer.values["order_parameter"].is_null());
+  EXPECT_LT(value(answer, "reached_time"), 20);
+  const Answer labels = ask({.beta = 4,
+                             .amplitude = 0.9,
+                             .time = 20,
+                             .outputs = 5,
+                             .tolerance = 1e-8,
+                             .form = "labels",
+                             .modes = 512},
+                            {});
+  EXPECT_TRUE(labels.not_delivered.empty());
+  EXPECT_GT(value(labels, "order_parameter"), 0.99);
+}
+
+TEST(MeanfieldExperiment, StartsWithModesBeyondTheFirstTry) {
+  for (const std::uint64_t dim : {2U, 3U}) {
+    const Answer answer = ask(
+        {.dim = dim, .beta = 1000, .mode = 60, .amplitude = 1e-4, .time = 0.1, .outputs = 2}, {});
+    EXPECT_NEAR(value(answer, "growth_measured") / value(answer, "growth_linear"), 1, 1e-3) << dim;
+    const Answer cut = ask({.dim = dim, .mode = 60, .modes = 32}, {});
+    EXPECT_FALSE(cut.not_delivered.empty()) << dim;
+    EXPECT_TRUE(cut.values["order_parameter"].is_null()) << dim;
+  }
+}
+
+TEST(MeanfieldExperiment, RefusesWordsThatDoNotGoTogether) {
+  const std::pair<MeanfieldParameters, const char*> cases[] = {
+      {{.dim = 3, .start = "map"}, "circle"},
+      {{.start = "tokens"}, "tokens-file"},
+      {{.start = "tokens", .form = "spectral"}, "labels"},
+      {{.noise = 0.1, .form = "labels"}, "noise"},
+      {{.noise = 0.1, .compare_particles = "10"}, "noise"},
+      {{.compare_particles = "10.5"}, "whole"},
+      {{.compare_particles = "1"}, "compare-particles"},
+      {{.dim = 5, .symmetry = "none"}, "dim = 5"},
+      {{.dim = 3, .start = "vmf", .centres = "1,0"}, "centres"},
+      {{.start = "vmf", .concentration = "1,2"}, "concentration"},
+      {{.start = "vmf", .concentration = "-1"}, "concentration"},
+      {{.start = "vmf", .centres = "0,1", .symmetry = "zonal"}, "axis"},
+      {{.start = "map", .amplitude = 1}, "amplitude"},
+      {{.modes = 1}, "modes"},
+  };
+  for (const auto& [parameters, word] : cases) {
+    try {
+      ask(parameters, {});
+      ADD_FAILURE() << "accepted, though " << word;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(MeanfieldExperiment, StopsWhenAsked) {
+  const Answer answer = ask({.time = 100}, {.stop = [] { return true; }});
+  EXPECT_FALSE(answer.not_delivered.empty());
+}
+
+class MeanfieldPage : public PageTest {};
+
+TEST_F(MeanfieldPage, MovesGivenTokens) {
+  const std::string file = (directory_ / "tokens.npy").string();
+  write_npy(file, {.shape = {2, 2}, .data = {1, 0, std::cos(2.0), std::sin(2.0)}});
+  const Answer answer = ask({.beta = 0, .start = "tokens", .tokens_file = file, .time = 1.5}, {});
+  EXPECT_NEAR(value(answer, "order_parameter"), std::cos(0.6689000994797 / 2), 1e-10);
+  EXPECT_TRUE(answer.values["resolution"].is_null());
+  EXPECT_THROW(ask({.dim = 3, .start = "tokens", .tokens_file = file}, {}), Error);
+}
+
+TEST_F(MeanfieldPage, ShowsItsFigures) {
+  const Answer answer = ask({.dynamics = "usa",
+                             .beta = 2,
+                             .time = 0.2,
+                             .outputs = 5,
+                             .compare_particles = "20,80",
+                             .replicates = 4},
+                            {});
+  const std::vector<PageFigure> figures = answer.draw();
+  ASSERT_EQ(figures.size(), 4U);
+  for (const PageFigure& f : figures) {
+    EXPECT_FALSE(f.caption.empty());
+    for (const report::Panel& panel : f.figure.panels) {
+      EXPECT_FALSE(panel.x.label.empty());
+      EXPECT_FALSE(panel.y.label.empty());
+    }
+  }
+  MeanfieldParameters now, usual;
+  const std::string page = without_gnuplot([&] {
+    write_answer(answer, {"attractor meanfield", list(now), list(usual)}, 0, directory_);
+  });
+  EXPECT_TRUE(has(page, "order parameter"));
+}
+
+}  // namespace
+}  // namespace attractor::experiment

@@ -1,0 +1,19 @@
+// Figures of `attractor meanfield`: density over angle and time, order parameter, free energy, and
+// the distance of n tokens to the density.
+#pragma once
+
+#include <vector>
+
+#include "attractor/experiment/meanfield_record.hpp"
+
+namespace attractor::experiment {
+
+/// `comparison` without rows: tokens were not asked for.
+std::vector<PageFigure> meanfield_figures(const MeanfieldParameters& p, const MeanfieldKind& kind,
+                                          const MeanfieldRecord& record,
+                                          const meanfield::Comparison& comparison);
+
+/// F = kappa E ln(density) - energy, which unnormalised attention with noise lowers for ever.
+double free_energy(const MeanfieldParameters& p, const MeanfieldMoment& moment);
+
+}  // namespace attractor::experiment

@@ -1,0 +1,412 @@
+#include "attractor/experiment/meanfield_system.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <numeric>
+
+#include "attractor/base/error.hpp"
+#include "attractor/experiment/number_list.hpp"
+#include "attractor/meanfield/circle_density.hpp"
+#include "attractor/meanfield/marker_density.hpp"
+#include "attractor/meanfield/sphere_labels.hpp"
+#include "attractor/tokens/generators.hpp"
+#include "attractor/tokens/token_file.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+using namespace meanfield;
+using State = MeanfieldSystem::State;
+
+constexpr double kPi = std::numbers::pi, kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr std::size_t kGrid = 512;        // angles of a density
+constexpr std::size_t kMoments = 8;       // listed
+constexpr std::size_t kMostModes = 2048;  // of automatic doubling on the circle
+
+/// Explicit steps at their stability limit leave errors of the tolerance in the last modes: more
+/// modes would not help.
+double tail_limit(const MeanfieldParameters& p, double wanted) {
+  return std::min(1e-3, std::max(wanted, 10 * p.tolerance));
+}
+
+std::vector<double> list_of(const char* name, const std::string& text) {
+  return number_list(name, text, -1e300, 1e300);
+}
+
+/// One number for all of `count`, or one for each.
+std::vector<double> spread(const char* name, std::vector<double> numbers, std::size_t count) {
+  if (numbers.size() == 1) numbers.assign(count, numbers[0]);
+  if (numbers.size() != count)
+    throw Error(fmt::format("{} has {} numbers; allowed: one, or one for each of {} centres", name,
+                            numbers.size(), count));
+  return numbers;
+}
+
+struct BumpLists {
+  std::vector<double> concentrations, weights;
+};
+
+BumpLists bump_lists(const MeanfieldParameters& p, std::size_t count) {
+  const std::vector<double> weights = list_of("weights", p.weights);
+  return {spread("concentration", list_of("concentration", p.concentration), count),
+          spread("weights", weights.empty() ? std::vector{1.0} : weights, count)};
+}
+
+TokenSet tokens_of(const MeanfieldParameters& p) {
+  if (p.tokens_file.empty()) throw Error("start tokens needs --tokens-file");
+  Array array = read_tokens(p.tokens_file, true);
+  if (array.shape[1] != p.dim)
+    throw Error(fmt::format("{} holds tokens of dimension {}; dim = {} is asked for", p.tokens_file,
+                            array.shape[1], p.dim));
+  return {.dim = p.dim, .data = std::move(array.data)};
+}
+
+double smallest_density(const MeanfieldParameters& p) {
+  return p.dynamics == "usa" ? 0 : kSmallestDensity;
+}
+
+std::vector<double> polar_grid() {
+  std::vector<double> angles(kGrid / 2 + 1);
+  for (std::size_t j = 0; j < angles.size(); ++j)
+    angles[j] = 2 * kPi * static_cast<double>(j) / static_cast<double>(kGrid);
+  return angles;
+}
+
+std::vector<double> bin_centres(double low, double high, std::size_t bins) {
+  std::vector<double> centres(bins);
+  for (std::size_t b = 0; b < bins; ++b)
+    centres[b] = low + (high - low) * (static_cast<double>(b) + 0.5) / static_cast<double>(bins);
+  return centres;
+}
+
+/// The uniform law of the polar angle, per radian.
+double uniform_polar(std::size_t dim, double angle) {
+  const double d = static_cast<double>(dim);
+  return std::exp(std::lgamma(d / 2) - std::lgamma((d - 1) / 2) - 0.5 * std::log(kPi) +
+                  (d - 2) * std::log(std::sin(angle)));
+}
+
+std::vector<double> sizes(std::span<const std::complex<double>> m) {
+  std::vector<double> result;
+  for (std::size_t k = 1; k < m.size() && k <= kMoments; ++k) result.push_back(std::abs(m[k]));
+  return result;
+}
+
+/// c_l / p_l(1).
+std::vector<double> relative(std::size_t dim, std::span<const double> c) {
+  std::vector<double> at_pole(c.size()), result;
+  Gegenbauer(dim, c.size()).values(1, at_pole);
+  for (std::size_t l = 1; l < c.size() && l <= kMoments; ++l) result.push_back(c[l] / at_pole[l]);
+  return result;
+}
+
+}  // namespace
+
+// ---- What was asked for.
+
+MeanfieldKind kind_of(const MeanfieldParameters& p) {
+  const bool tokens = p.start == "tokens", planar = p.start == "wrapped-cauchy" || p.start == "map";
+  const bool centred = p.start == "vmf" && !p.centres.empty();
+  MeanfieldKind kind;
+  if (p.symmetry == "zonal" || (p.symmetry == "auto" && p.dim > 2 && !tokens && !centred))
+    kind.geometry = Geometry::zonal;
+  else
+    kind.geometry = p.dim == 2 ? Geometry::circle : Geometry::general;
+  const char* why = nullptr;
+  if (planar && kind.geometry != Geometry::circle)
+    why = "is a law on the circle; it needs dim = 2 without --symmetry zonal";
+  if (kind.geometry == Geometry::zonal && (tokens || centred))
+    why = "with centres or tokens has no axis; leave out --symmetry zonal";
+  if (why) throw Error(fmt::format("start {} {}", p.start, why));
+  if (kind.geometry == Geometry::general && p.dim > 3 && !tokens)
+    throw Error(fmt::format(
+        "dim = {} without symmetry has no grid; use --symmetry zonal or --start tokens", p.dim));
+  const bool only_labels = tokens || kind.geometry == Geometry::general;
+  if (only_labels && p.form == "spectral")
+    throw Error("form spectral needs a density on the circle or with an axis; use --form labels");
+  kind.spectral = p.form == "spectral" || (p.form == "auto" && !only_labels);
+  if (!kind.spectral && p.noise > 0)
+    throw Error(fmt::format("noise = {} needs --form spectral: labels know no diffusion", p.noise));
+  return kind;
+}
+
+CircleLaw circle_law(const MeanfieldParameters& p) {
+  if (p.start == "perturbed") return perturbed_circle(p.mode, p.amplitude);
+  if (p.start == "wrapped-cauchy") return wrapped_cauchy(p.order);
+  if (p.start == "map") return labelled_map(p.amplitude);
+  if (p.start == "tokens") {
+    const TokenSet tokens = tokens_of(p);
+    std::vector<double> angles;
+    for (std::size_t i = 0; i < tokens.count(); ++i)
+      angles.push_back(std::atan2(tokens.data[2 * i + 1], tokens.data[2 * i]));
+    return circle_atoms(std::move(angles));
+  }
+  std::vector<double> centres = list_of("centres", p.centres);
+  if (centres.empty()) centres = {0};
+  const BumpLists lists = bump_lists(p, centres.size());
+  std::vector<Bump> bumps;
+  for (std::size_t b = 0; b < centres.size(); ++b)
+    bumps.push_back({centres[b], lists.concentrations[b], lists.weights[b]});
+  return circle_bumps(std::move(bumps));
+}
+
+ZonalLaw zonal_law(const MeanfieldParameters& p) {
+  if (p.start == "perturbed") return perturbed_zonal(p.dim, p.mode, p.amplitude);
+  return zonal_bump(p.dim, bump_lists(p, 1).concentrations[0]);
+}
+
+CircleAttention circle_attention(const MeanfieldParameters& p) {
+  return {.rule = rule_named(p.dynamics), .beta = p.beta, .noise = p.noise};
+}
+
+ZonalAttention zonal_attention(const MeanfieldParameters& p) {
+  return {.dim = p.dim, .rule = rule_named(p.dynamics), .beta = p.beta, .noise = p.noise};
+}
+
+// ---- Systems.
+
+namespace {
+
+MeanfieldSystem circle_spectral(const MeanfieldParameters& p, std::size_t size) {
+  const CircleLaw law = circle_law(p);
+  const std::vector<std::complex<double>> given = law.moments(std::max(kMostModes, size) + 1);
+  const auto beyond = [&](std::size_t modes) {
+    double largest = 0;
+    for (std::size_t k = modes + 1; k < given.size(); ++k)
+      largest = std::max(largest, std::abs(given[k]));
+    return largest;
+  };
+  std::size_t modes = size > 0 ? size : 16;
+  while (size == 0 && 2 * modes <= kMostModes && beyond(modes - modes / 8) > 1e-14) modes *= 2;
+  const bool cut = beyond(modes) > tail_limit(p, 1e-8);  // the start itself is not resolved
+  auto flow = std::make_unique<CircleDensity>(circle_attention(p),
+                                              CircleModes{.modes = modes,
+                                                          .max_modes = size > 0 ? size : kMostModes,
+                                                          .double_above = tail_limit(p, 1e-13),
+                                                          .unresolved_above = tail_limit(p, 1e-8)});
+  std::vector<double> start = flow->state(given);
+  CircleDensity& density = *flow;
+  const SphereSpectrum spectrum = sphere_spectrum(2, p.beta, kMostModes + 1);
+  MeanfieldSystem s{.flow = std::move(flow), .start = std::move(start)};
+  for (std::size_t j = 0; j < kGrid; ++j)
+    s.angles.push_back(2 * kPi * static_cast<double>(j) / static_cast<double>(kGrid) - kPi);
+  s.measure = [spectrum, mode = p.mode](State state) {
+    const DensityMeasures m = measure_density(state);
+    const auto moments = moments_of(state);
+    return MeanfieldMoment{.order = std::abs(moments[1]),
+                           .log_energy = circle_log_energy(spectrum, moments),
+                           .entropy = m.entropy,
+                           .smallest = m.smallest,
+                           .mass = m.mass,
+                           .mode = mode < moments.size() ? std::abs(moments[mode]) : kNan};
+  };
+  s.density = [](State state) {
+    std::size_t count = kGrid;
+    while (count <= state.size()) count *= 2;
+    const std::vector<double> fine = density_values(state, count);
+    std::vector<double> result(kGrid);
+    for (std::size_t j = 0; j < kGrid; ++j) result[j] = fine[j * (count / kGrid)];
+    return result;
+  };
+  s.moments = [](State state) { return sizes(moments_of(state)); };
+  s.resolution = [](State state) { return resolution(state); };
+  s.unresolved = [&density, cut](State) { return cut || density.unresolved(); };
+  s.modes = [&density] { return density.modes(); };
+  return s;
+}
+
+MeanfieldSystem circle_labels_system(const MeanfieldParameters& p, std::size_t size) {
+  const CircleLaw law = circle_law(p);
+  const bool smooth = static_cast<bool>(law.density);
+  const std::size_t count = smooth ? size : tokens_of(p).count();
+  const WeightedPoints markers = circle_markers(law, count, smallest_density(p));
+  auto flow = std::make_unique<CircleTokens>(circle_attention(p), markers.weights);
+  const CircleTokens& tokens = *flow;
+  MeanfieldSystem s{.flow = std::move(flow), .start = markers.points, .weights = markers.weights};
+  s.angles = bin_centres(-kPi, kPi, kGrid);
+  s.measure = [&tokens, mode = p.mode](State state) {
+    const auto moments = tokens.moments(state, std::max<std::size_t>(2, mode + 1));
+    return MeanfieldMoment{
+        .order = std::abs(moments[1]),
+        .log_energy = tokens.log_energy(state),
+        .entropy = kNan,
+        .smallest = kNan,
+        .mass = std::accumulate(tokens.weights().begin(), tokens.weights().end(), 0.0),
+        .mode = std::abs(moments[mode])};
+  };
+  if (smooth)
+    s.density = [&tokens](State state) { return marker_density({state, tokens.weights()}, kGrid); };
+  else
+    s.angles.clear();
+  s.moments = [&tokens](State state) { return sizes(tokens.moments(state, kMoments + 1)); };
+  s.modes = [count] { return count; };
+  return s;
+}
+
+MeanfieldSystem zonal_spectral(const MeanfieldParameters& p, std::size_t size) {
+  auto flow = std::make_unique<ZonalDensity>(zonal_attention(p), size);
+  const ZonalDensity& density = *flow;
+  // Twice as many as are kept, and the perturbed one: what is cut off must be seen.
+  const std::vector<double> all = zonal_law(p).coefficients(std::max(2 * size, p.mode) + 1);
+  std::vector<double> at_pole(all.size());
+  Gegenbauer(p.dim, all.size()).values(1, at_pole);
+  double beyond = 0;
+  for (std::size_t l = size + 1; l < all.size(); ++l)
+    beyond = std::max(beyond, std::abs(all[l]) / at_pole[l]);
+  std::vector<double> start(all.begin() + 1, all.begin() + 1 + static_cast<std::ptrdiff_t>(size));
+  const SphereSpectrum spectrum = sphere_spectrum(p.dim, p.beta, size + 1);
+  MeanfieldSystem s{.flow = std::move(flow), .start = std::move(start), .angles = polar_grid()};
+  const auto with_mass = [](State state) {
+    std::vector<double> c(state.begin(), state.end());
+    c.insert(c.begin(), 1.0);
+    return c;
+  };
+  s.measure = [&density, spectrum, with_mass, mode = p.mode](State state) {
+    const std::vector<double> c = with_mass(state), f = density.values(state);
+    MeanfieldMoment m{.order = std::abs(zonal_order(spectrum.dim, c)),
+                      .log_energy = zonal_log_energy(spectrum, c),
+                      .smallest = f[0],
+                      .mode = mode < c.size() ? std::abs(c[mode]) : kNan};
+    for (std::size_t q = 0; q < f.size(); ++q) {
+      const double weight = density.rule().weights[q];
+      m.mass += weight * f[q];
+      m.smallest = std::min(m.smallest, f[q]);
+      if (f[q] > 0) m.entropy += weight * f[q] * std::log(f[q]);
+    }
+    return m;
+  };
+  s.density = [with_mass, dim = p.dim, angles = s.angles](State state) {
+    const std::vector<double> c = with_mass(state);
+    const Gegenbauer basis(dim, c.size());
+    std::vector<double> basis_values(c.size()), f;
+    for (double angle : angles) {
+      basis.values(std::cos(angle), basis_values);
+      f.push_back(std::inner_product(c.begin(), c.end(), basis_values.begin(), 0.0));
+    }
+    return f;
+  };
+  s.moments = [with_mass, dim = p.dim](State state) { return relative(dim, with_mass(state)); };
+  s.resolution = [&density](State state) { return density.resolution(state); };
+  const double limit = tail_limit(p, p.modes > 0 || size >= kMostDegrees ? 1e-8 : 1e-11);
+  s.unresolved = [&density, limit, cut = beyond > limit](State state) {
+    return cut || !(density.resolution(state) <= limit);
+  };
+  s.modes = [size] { return size; };
+  return s;
+}
+
+MeanfieldSystem zonal_labels_system(const MeanfieldParameters& p, std::size_t size) {
+  const WeightedPoints markers = zonal_markers(zonal_law(p), size, smallest_density(p));
+  auto flow = std::make_unique<ZonalLabels>(zonal_attention(p), markers.weights);
+  const ZonalLabels& labels = *flow;
+  const SphereSpectrum spectrum = resolved_spectrum(p.dim, p.beta, 1e-18);
+  MeanfieldSystem s{.flow = std::move(flow), .start = markers.points, .weights = markers.weights};
+  s.angles = bin_centres(0, kPi, kGrid / 2);
+  s.density = [&labels, angles = s.angles, dim = p.dim](State state) {
+    std::vector<double> f = marker_density({state, labels.weights(), false}, angles.size());
+    for (std::size_t b = 0; b < f.size(); ++b) f[b] /= kPi * uniform_polar(dim, angles[b]);
+    return f;
+  };
+  s.measure = [&labels, spectrum, mode = p.mode](State state) {
+    const auto c = labels.coefficients(state, std::max(spectrum.count(), mode + 1));
+    return MeanfieldMoment{
+        .order = std::abs(zonal_order(spectrum.dim, c)),
+        .log_energy = zonal_log_energy(spectrum, c),
+        .entropy = kNan,
+        .smallest = kNan,
+        .mass = std::accumulate(labels.weights().begin(), labels.weights().end(), 0.0),
+        .mode = std::abs(c[mode])};
+  };
+  s.moments = [&labels, dim = p.dim](State state) {
+    return relative(dim, labels.coefficients(state, kMoments + 1));
+  };
+  s.modes = [size] { return size; };
+  return s;
+}
+
+WeightedPoints general_start(const MeanfieldParameters& p, std::size_t heights) {
+  if (p.start == "tokens") {
+    TokenSet tokens = tokens_of(p);
+    const std::size_t count = tokens.count();
+    return {std::move(tokens.data), std::vector<double>(count, 1.0)};
+  }
+  if (p.start == "perturbed") {
+    const ZonalLaw law = perturbed_zonal(3, p.mode, p.amplitude);
+    return sphere_grid(heights, [&](State x) { return std::exp(law.log_density(x[0])); });
+  }
+  std::vector<double> numbers = list_of("centres", p.centres);
+  if (numbers.empty()) numbers = {1, 0, 0};
+  if (numbers.size() % 3 != 0)
+    throw Error(fmt::format("centres has {} numbers; allowed: three for each centre on the sphere",
+                            numbers.size()));
+  const BumpLists lists = bump_lists(p, numbers.size() / 3);
+  std::vector<SphereBump> bumps;
+  for (std::size_t b = 0; b < numbers.size() / 3; ++b) {
+    std::vector<double> centre(numbers.begin() + static_cast<std::ptrdiff_t>(3 * b),
+                               numbers.begin() + static_cast<std::ptrdiff_t>(3 * b + 3));
+    if (!(norm(centre) > 0)) throw Error("a centre = 0,0,0 has no direction");
+    Sphere(3).retract(centre);
+    bumps.push_back({std::move(centre), lists.concentrations[b], lists.weights[b]});
+  }
+  return sphere_grid(heights, sphere_bumps(std::move(bumps)));
+}
+
+MeanfieldSystem general_system(const MeanfieldParameters& p, std::size_t heights) {
+  WeightedPoints start = general_start(p, heights);
+  auto flow =
+      std::make_unique<WeightedTokens>(p.dim, rule_named(p.dynamics), p.beta, start.weights);
+  const WeightedTokens& tokens = *flow;
+  MeanfieldSystem s{.flow = std::move(flow),
+                    .start = std::move(start.points),
+                    .weights = {tokens.weights().begin(), tokens.weights().end()}};
+  const auto basis = std::make_shared<Gegenbauer>(p.dim, p.mode + 1);
+  s.measure = [&tokens, basis, dim = p.dim](State state) {
+    const std::vector<double> mean = tokens.mean(state);
+    std::vector<double> values(basis->count());
+    double mode = 0;
+    for (std::size_t i = 0; i < tokens.weights().size(); ++i) {
+      basis->values(state[i * dim], values);
+      mode += tokens.weights()[i] * values.back();
+    }
+    return MeanfieldMoment{
+        .order = norm(mean),
+        .log_energy = tokens.log_energy(state),
+        .entropy = kNan,
+        .smallest = kNan,
+        .mass = std::accumulate(tokens.weights().begin(), tokens.weights().end(), 0.0),
+        .mode = std::abs(mode)};
+  };
+  s.moments = [&tokens](State state) { return tokens.mean(state); };
+  s.modes = [&tokens] { return tokens.weights().size(); };
+  return s;
+}
+
+}  // namespace
+
+std::size_t usual_size(const MeanfieldKind& kind) {
+  if (kind.spectral) return 32;
+  switch (kind.geometry) {
+    case Geometry::circle:
+      return 2048;
+    case Geometry::zonal:
+      return 512;
+    case Geometry::general:
+      return 20;
+  }
+  return 0;
+}
+
+MeanfieldSystem meanfield_system(const MeanfieldParameters& p, const MeanfieldKind& kind,
+                                 std::size_t size) {
+  if (kind.geometry == Geometry::circle && kind.spectral) return circle_spectral(p, size);
+  const std::size_t used = size > 0 ? size : usual_size(kind);
+  if (kind.geometry == Geometry::circle) return circle_labels_system(p, used);
+  if (kind.geometry == Geometry::general) return general_system(p, used);
+  return kind.spectral ? zonal_spectral(p, used) : zonal_labels_system(p, used);
+}
+
+}  // namespace attractor::experiment

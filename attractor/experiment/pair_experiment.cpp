@@ -1,0 +1,253 @@
+#include "attractor/experiment/pair_experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <optional>
+#include <utility>
+
+#include "attractor/base/error.hpp"
+#include "attractor/experiment/flow_view.hpp"
+#include "attractor/meanfield/cluster_pair.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+using meanfield::ClusterPair;
+using meanfield::PairAngle;
+using report::add_point;
+using report::curve;
+using report::Scale;
+using report::Series;
+
+constexpr double kLn10 = std::numbers::ln10;
+
+/// A text parameter that may be left out.
+std::optional<double> given(const PairParameters& p, const char* name, double least, double most) {
+  PairParameters copy = p;
+  const ParameterList parameters = list(copy);
+  const Parameter& parameter = find(parameters, name);
+  const std::string text = parameter.text();
+  double value = 0;
+  if (text.empty()) return std::nullopt;
+  if (!parse_real(text, value) || !(value >= least && value <= most))
+    throw Error(fmt::format("{} = '{}' is not allowed; allowed: {}", name, text, parameter.words));
+  return value;
+}
+
+struct Case {
+  ClusterPair pair;
+  PairAngle from, to;
+  std::optional<flow::Time> time;
+};
+
+PairAngle start(const PairParameters& p) {
+  const auto angle = given(p, "angle", 0, std::numbers::pi);
+  const auto degrees = given(p, "degrees", 0, 180);
+  if (angle && degrees)
+    throw Error(fmt::format("angle = {} and degrees = {} say the same; give one of them", p.angle,
+                            p.degrees));
+  return angle ? PairAngle::of(*angle) : PairAngle::of_degrees(degrees.value_or(90));
+}
+
+std::optional<flow::Time> moment(const PairParameters& p) {
+  constexpr double most = std::numeric_limits<double>::max();
+  const auto time = given(p, "time", 0, most), log10 = given(p, "log10-time", -1e9, 1e9);
+  if (time && log10)
+    throw Error(fmt::format("time = {} and log10-time = {} say the same; give one of them", p.time,
+                            p.log10_time));
+  if (time) return flow::Time(*time);
+  if (log10) return flow::Time(1, *log10 * kLn10);
+  return std::nullopt;
+}
+
+Case read(const PairParameters& p) {
+  return {
+      .pair = {.rule = rule_named(p.dynamics), .beta = p.beta, .mass1 = p.mass1, .mass2 = p.mass2},
+      .from = start(p),
+      .to = PairAngle::of_cosine(p.merge_cosine),
+      .time = moment(p)};
+}
+
+// ---- Figures.
+
+/// Place and log10 time along the way; close to the start where the time is spent.
+std::vector<std::pair<PairAngle, double>> way(const Case& c) {
+  const double span = c.from.log_tangent - c.to.log_tangent;
+  const double steepness = c.pair.beta * std::exp(2 * c.from.log_sine());
+  const double first = 1e-3 * std::min(span, 1 / (1 + steepness));
+  std::vector<std::pair<PairAngle, double>> points;
+  constexpr int kPoints = 240;
+  for (int k = 0; k <= kPoints; ++k) {
+    const PairAngle at{c.from.log_tangent - first * std::pow(span / first, k / double{kPoints})};
+    points.emplace_back(at, log_merge_time(c.pair, c.from, at) / kLn10);
+  }
+  return points;
+}
+
+PageFigure angle_figure(const Case& c) {
+  Series angle = curve(report::kBlue, 2.4);
+  for (const auto& [at, log10_time] : way(c))
+    add_point(angle, log10_time, at.angle() * 180 / std::numbers::pi);
+  return half_plot(
+      "angle", "Long rest, sudden merger",
+      {.x = {.label = "time t", .scale = Scale::power},
+       .y = {.label = "angle between the clusters, degrees", .low = 0},
+       .series = {std::move(angle)}},
+      "The angle on a logarithmic clock, from the start to the merge cosine: at large β it "
+      "hardly moves for most of the time.");
+}
+
+PageFigure beta_figure(const Case& c) {
+  Series exact = curve(report::kVermillion, 2.4), formula = curve(report::kInk, 1.4);
+  exact.title = "exact";
+  const double exponent = lifetime_exponent(c.pair, c.from);
+  formula.title =
+      fmt::format("e^{{{:.3g} β}} / (β sin^{{2}}δ M)", std::abs(exponent) < 1e-12 ? 0 : exponent);
+  formula.dashed = true;
+  const double most = std::clamp(2 * c.pair.beta, 10.0, 1e6);
+  for (int k = 1; k <= 120; ++k) {
+    ClusterPair pair = c.pair;
+    pair.beta = most * k / 120;
+    add_point(exact, pair.beta, log_merge_time(pair, c.from, c.to) / kLn10);
+    add_point(formula, pair.beta, log_asymptotic_time(pair, c.from) / kLn10);
+  }
+  PageFigure figure =
+      half_plot("lifetime", "Lifetime against inverse temperature",
+                {.x = {.label = "inverse temperature β", .low = 0, .high = most},
+                 .y = {.label = "merge time", .scale = Scale::power},
+                 .series = {std::move(exact), std::move(formula)}},
+                "Merge time of this pair at other β. Dashed: the large-β formula with M = " +
+                    std::string(c.pair.rule == Rule::softmax ? "m_{1}/m_{2} + m_{2}/m_{1}"
+                                                             : "m_{1} + m_{2}") +
+                    ". "
+                    "Grey line: the β asked for.");
+  if (c.pair.beta > 0) figure.figure.panels[0].vertical = {{.at = c.pair.beta}};
+  return figure;
+}
+
+// ---- Answer.
+
+void fill(const Case& c, Json& values) {
+  const double log_time = log_merge_time(c.pair, c.from, c.to);
+  values["merge_time"] = number_of_log(log_time);
+  values["log_merge_time"] = number(log_time);
+  values["log10_merge_time"] = number(log_time / kLn10);
+  values["asymptotic_log_time"] = number(log_asymptotic_time(c.pair, c.from));
+  // Where the formula is infinite there is nothing to compare with.
+  values["ratio_to_asymptotic"] =
+      c.pair.beta > 0 ? number(ratio_to_asymptotic(c.pair, c.from, c.to)) : Json();
+  values["lifetime_exponent"] = number(lifetime_exponent(c.pair, c.from));
+  values["start_angle"] = number(c.from.angle());
+  values["log_speed"] = number(log_speed(c.pair, c.from));
+  values["escape_rate"] = number_of_log(log_escape_rate(c.pair));
+  values["log_escape_rate"] = number(log_escape_rate(c.pair));
+  if (!c.time) return;
+  const PairAngle there = angle_after(c.pair, c.from, *c.time);
+  values["angle"] = number(there.angle());
+  values["angle_degrees"] = number(there.angle() * 180 / std::numbers::pi);
+  values["cosine"] = number(there.cosine());
+  values["cosine_gap"] = number(there.gap());
+}
+
+std::string headline(const Case& c, double log_time) {
+  const std::string who = fmt::format(
+      "Two clusters of masses {:.4g} and {:.4g} at {:.4g}°, {} at β = {:.6g}", c.pair.mass1,
+      c.pair.mass2, c.from.angle() * 180 / std::numbers::pi,
+      c.pair.rule == Rule::softmax ? "softmax attention" : "unnormalised attention", c.pair.beta);
+  if (c.from.antipodal()) return who + ", are antipodal and rest.";
+  if (std::isinf(log_time)) return who + ", have merged already.";
+  return fmt::format("{}, merge at t = {}.", who, power_text(log_time / kLn10));
+}
+
+}  // namespace
+
+Json number_of_log(double log_value) {
+  const double value = std::exp(log_value);
+  return value == 0 && std::isfinite(log_value) ? Json() : number(value);
+}
+
+PageFigure half_plot(std::string id, std::string title, report::Panel panel, std::string caption) {
+  return {.figure = {.id = std::move(id),
+                     .title = std::move(title),
+                     .panels = {std::move(panel)},
+                     .width = 560,
+                     .height = 380},
+          .caption = std::move(caption)};
+}
+
+ParameterList list(PairParameters& p) {
+  const std::string model = "Pair", when = "Time";
+  return {{.name = "dynamics",
+           .group = model,
+           .help = "sa: softmax attention; usa: unnormalised",
+           .target = &p.dynamics,
+           .choices = {"sa", "usa"}},
+          {.name = "beta",
+           .group = model,
+           .help = "inverse temperature",
+           .target = &p.beta,
+           .least = 0,
+           .most = 1e6},
+          {.name = "angle",
+           .group = model,
+           .help = "angle between the clusters, radians (default: 90 degrees)",
+           .target = &p.angle,
+           .words = "0 to pi"},
+          {.name = "degrees",
+           .group = model,
+           .help = "the same in degrees; exact close to 180",
+           .target = &p.degrees,
+           .words = "0 to 180"},
+          {.name = "mass1",
+           .group = model,
+           .help = "mass of the first cluster, as a share of all mass",
+           .target = &p.mass1,
+           .least = 0,
+           .most = 1,
+           .above_least = true},
+          {.name = "mass2",
+           .group = model,
+           .help = "mass of the second",
+           .target = &p.mass2,
+           .least = 0,
+           .most = 1,
+           .above_least = true},
+          {.name = "merge-cosine",
+           .group = when,
+           .help = "merged means this cosine",
+           .target = &p.merge_cosine,
+           .least = -1,
+           .most = 1 - 1e-15,
+           .above_least = true},
+          {.name = "time",
+           .group = when,
+           .help = "also give the angle at this time",
+           .target = &p.time,
+           .words = "a finite number from 0"},
+          {.name = "log10-time",
+           .group = when,
+           .help = "the same by log10 of the time",
+           .target = &p.log10_time,
+           .words = "-1e9 to 1e9"}};
+}
+
+Answer ask(const PairParameters& p, const AskContext&) {
+  const Case c = read(p);
+  Answer answer{.title = "Two clusters", .headline = ""};
+  fill(c, answer.values);
+  answer.headline = headline(c, log_merge_time(c.pair, c.from, c.to));
+  if (c.from.antipodal()) {
+    answer.remarks.push_back(
+        "An antipodal pair is an equilibrium; a deviation from it grows at the escape rate.");
+    return answer;
+  }
+  const bool merged = c.from.log_tangent <= c.to.log_tangent;
+  if (merged) answer.remarks.push_back("The pair starts beyond the merge cosine.");
+  if (!merged) answer.draw = [c] { return std::vector{angle_figure(c), beta_figure(c)}; };
+  return answer;
+}
+
+}  // namespace attractor::experiment

@@ -1,0 +1,29 @@
+// `attractor reduce pair`: two clusters, when they merge and where they are at a given time, next
+// to the large-beta formula e^{c beta} / (beta sin^2 delta M) (meanfield/cluster_pair.hpp). Exact
+// at any beta: times that no double holds are given by their logarithm.
+#pragma once
+
+#include <string>
+
+#include "attractor/experiment/answer.hpp"
+
+namespace attractor::experiment {
+
+struct PairParameters {
+  std::string dynamics = "sa";
+  double beta = 4;
+  std::string angle, degrees;  // one of them, or neither: 90 degrees
+  double mass1 = 0.5, mass2 = 0.5;
+  double merge_cosine = 0.999;
+  std::string time, log10_time;  // at most one of them
+};
+
+ParameterList list(PairParameters& p);
+Answer ask(const PairParameters& p, const AskContext& context);
+
+/// e^log_value, or null where that is no double.
+Json number_of_log(double log_value);
+/// A figure of one panel, half as wide as a page.
+PageFigure half_plot(std::string id, std::string title, report::Panel panel, std::string caption);
+
+}  // namespace attractor::experiment

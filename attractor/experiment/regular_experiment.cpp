@@ -1,0 +1,306 @@
+#include "attractor/experiment/regular_experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "attractor/base/error.hpp"
+#include "attractor/experiment/flow_view.hpp"
+#include "attractor/experiment/pair_experiment.hpp"
+#include "attractor/meanfield/regular_clusters.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+using meanfield::GrowthSpectrum;
+using meanfield::PairAngle;
+using meanfield::RegularClusters;
+using report::add_point;
+using report::curve;
+using report::Scale;
+using report::Series;
+
+constexpr double kLn10 = std::numbers::ln10;
+constexpr const char* kSimplexModes[] = {"neutral", "opening", "parting", "pairing"};
+
+RegularClusters clusters_of(const RegularParameters& p) {
+  return {.rule = rule_named(p.dynamics), .beta = p.beta, .count = p.count};
+}
+
+std::uint64_t dimension(const RegularParameters& p) {
+  return p.dim > 0 ? p.dim : std::max<std::uint64_t>(2, p.count);
+}
+
+/// A ring has one symmetric mode: off the equator.
+GrowthSpectrum spectrum_of(const RegularParameters& p, const RegularClusters& clusters) {
+  if (p.shape == "polygon") return polygon_spectrum(clusters);
+  if (p.shape == "simplex") return simplex_spectrum(clusters, dimension(p));
+  return {.log_unit = log_ring_escape_rate(clusters), .rate = {1}, .multiplicity = {1}};
+}
+
+PairAngle neighbour_angle(const RegularParameters& p) {
+  if (p.shape == "polygon") return meanfield::polygon_angle(p.count);
+  if (p.shape == "simplex") return meanfield::simplex_angle(p.count);
+  return meanfield::ring_angle(p.count, p.polar);
+}
+
+std::string mode_name(const RegularParameters& p, std::size_t mode) {
+  if (p.shape == "simplex") return kSimplexModes[mode];
+  return p.shape == "ring" ? "off the equator" : fmt::format("{}", mode);
+}
+
+// ---- Values.
+
+void fill_growth(const RegularParameters& p, const GrowthSpectrum& spectrum, Answer& answer) {
+  Json rates = Json::array(), logs = Json::array();
+  Table table{.name = "modes",
+              .title = "Growth of small deviations",
+              .columns = {"growth_rate", "log_growth_rate", "multiplicity"},
+              .label_column = "mode"};
+  for (std::size_t j = 0; j < spectrum.rate.size(); ++j) {
+    const double log = spectrum.log_growth(j), rate = spectrum.growth(j);
+    const Json shown = rate == 0 && spectrum.rate[j] != 0 ? Json() : number(rate);
+    rates.push_back(shown);
+    logs.push_back(number(log));
+    table.labels.push_back(mode_name(p, j));
+    table.rows.push_back({shown.is_null() ? std::nan("") : rate, log,
+                          static_cast<double>(spectrum.multiplicity[j])});
+  }
+  const std::size_t fastest = spectrum.fastest();
+  answer.values["growth_rates"] = rates;
+  answer.values["log_growth_rates"] = logs;
+  if (p.shape == "polygon")
+    answer.values["fastest_mode"] = fastest;
+  else
+    answer.values["fastest_mode"] = mode_name(p, fastest);
+  answer.values["efolding_time"] = number_of_log(spectrum.log_efolding());
+  answer.values["log_efolding_time"] = number(spectrum.log_efolding());
+  answer.tables.push_back(std::move(table));
+}
+
+void fill_lifetime(const RegularParameters& p, const RegularClusters& clusters, Json& values) {
+  const meanfield::ClusterPair pair = neighbours(clusters);
+  const PairAngle angle = neighbour_angle(p), merged = PairAngle::of_cosine(p.merge_cosine);
+  const double log_time = log_merge_time(pair, angle, merged);
+  values["neighbour_angle"] = number(angle.angle());
+  values["lifetime"] = number_of_log(log_time);
+  values["log_lifetime"] = number(log_time);
+  values["log10_lifetime"] = number(log_time / kLn10);
+  values["asymptotic_log_lifetime"] = number(log_asymptotic_time(pair, angle));
+  values["lifetime_exponent"] = number(lifetime_exponent(pair, angle));
+}
+
+double start_cosine(const RegularParameters& p) {
+  double value = 0;
+  if (!parse_real(p.cosine, value) || !(value >= -1 && value < 1))
+    throw Error(
+        fmt::format("cosine = '{}' is not allowed; allowed: -1/(count-1) to below 1", p.cosine));
+  return value;
+}
+
+void fill_way(const RegularParameters& p, const RegularClusters& clusters, Json& values) {
+  double log_time = std::nan("");
+  if (p.shape == "ring")
+    log_time = ring_time(clusters, p.polar, p.to_polar).log();
+  else if (!p.cosine.empty())
+    log_time = equiangular_time(clusters, start_cosine(p), p.merge_cosine).log();
+  else
+    return;
+  values["time"] = number_of_log(log_time);
+  values["log_time"] = number(log_time);
+  values["log10_time"] = number(log_time / kLn10);
+}
+
+void check(const RegularParameters& p) {
+  if (p.shape != "simplex" && (p.dim > 0 || !p.cosine.empty()))
+    throw Error(fmt::format("dim and cosine are used by shape simplex, not by {}", p.shape));
+  if (!p.cosine.empty() && dimension(p) < p.count)
+    throw Error(fmt::format("dim = {} is not allowed; {} equiangular clusters need at least {}",
+                            p.dim, p.count, p.count));
+}
+
+// ---- Figures.
+
+PageFigure growth_figure(const RegularParameters& p) {
+  const GrowthSpectrum spectrum = spectrum_of(p, clusters_of(p));
+  const double most = spectrum.rate[spectrum.fastest()];
+  Series dots{.mark = report::Mark::points, .colour = report::kBlue, .size = 4.4};
+  Series line = curve(report::kBlue, 1.4);
+  for (std::size_t j = 0; j < spectrum.rate.size(); ++j) {
+    if (spectrum.multiplicity[j] == 0) continue;
+    add_point(dots, static_cast<double>(j), most > 0 ? spectrum.rate[j] / most : 0);
+    add_point(line, static_cast<double>(j), most > 0 ? spectrum.rate[j] / most : 0);
+  }
+  const bool polygon = p.shape == "polygon";
+  std::vector<Series> series = {dots};
+  if (polygon) series.push_back(line);
+  return half_plot(
+      "growth", "Which deviation grows fastest",
+      {.x = {.label = polygon ? "mode j" : "0 neutral, 1 opening, 2 parting, 3 pairing",
+             .low = -0.5,
+             .high = static_cast<double>(spectrum.rate.size()) - 0.5},
+       .y = {.label = "growth rate / fastest", .high = 1.08},
+       .series = std::move(series)},
+      fmt::format("Growth rates in units of the fastest, e^{{{:.6g}}} per unit of time.",
+                  -spectrum.log_efolding()));
+}
+
+PageFigure lifetime_figure(const RegularParameters& p) {
+  const bool ring = p.shape == "ring";
+  Series folding = curve(report::kGreen, 2.4), pair = curve(report::kVermillion, 2.4),
+         formula = curve(report::kInk, 1.4);
+  folding.title =
+      ring ? "e-folding time off the equator" : "e-folding time of the fastest deviation";
+  pair.title = "two neighbours alone, exact";
+  formula.title = "two neighbours alone, large-β formula";
+  formula.dashed = true;
+  const double most = std::clamp(2 * p.beta, 10.0, 1e6);
+  const PairAngle angle = neighbour_angle(p), merged = PairAngle::of_cosine(p.merge_cosine);
+  const int points = p.count > 200 ? 12 : 60;  // a spectrum costs count^2
+  for (int k = 1; k <= points; ++k) {
+    RegularClusters clusters = clusters_of(p);
+    clusters.beta = most * k / points;
+    const meanfield::ClusterPair two = neighbours(clusters);
+    add_point(folding, clusters.beta, spectrum_of(p, clusters).log_efolding() / kLn10);
+    add_point(pair, clusters.beta, log_merge_time(two, angle, merged) / kLn10);
+    add_point(formula, clusters.beta, log_asymptotic_time(two, angle) / kLn10);
+  }
+  return half_plot("lifetime", "How long the clusters stay apart",
+                   {.x = {.label = "inverse temperature β", .low = 0, .high = most},
+                    .y = {.label = "time", .scale = Scale::power},
+                    .series = {std::move(pair), std::move(formula), std::move(folding)}},
+                   fmt::format("{} clusters at other β; {}.", p.count,
+                               ring ? "neighbours as at the start of this ring"
+                                    : "all rises like the lifetime of a pair of neighbours"));
+}
+
+PageFigure ring_figure(const RegularParameters& p) {
+  Series polar = curve(report::kBlue, 2.4);
+  const RegularClusters clusters = clusters_of(p);
+  for (int k = 1; k <= 200; ++k) {
+    // Quadratic: most of the time is spent close to the start.
+    const double to = p.polar - (p.polar - p.to_polar) * k * k / 4e4;
+    add_point(polar, ring_time(clusters, p.polar, to).log() / kLn10, to);
+  }
+  return half_plot("ring", "The ring slides to the pole",
+                   {.x = {.label = "time t", .scale = Scale::power},
+                    .y = {.label = "polar angle, radians", .low = 0},
+                    .series = {std::move(polar)}},
+                   "Polar angle of the ring on a logarithmic clock.");
+}
+
+std::string headline(const RegularParameters& p, const GrowthSpectrum& spectrum) {
+  const std::string where = p.shape == "polygon"   ? "on a regular polygon"
+                            : p.shape == "simplex" ? "on a regular simplex"
+                                                   : "on a ring";
+  const std::string who =
+      fmt::format("{} equal clusters {}, {} at β = {:.6g}", p.count, where,
+                  p.dynamics == "sa" ? "softmax attention" : "unnormalised attention", p.beta);
+  const std::string fold = power_text(spectrum.log_efolding() / kLn10);
+  if (p.shape == "ring") return fmt::format("{}: it leaves the equator e-fold in {}.", who, fold);
+  return fmt::format("{}: mode {} grows fastest, e-fold in {}.", who,
+                     mode_name(p, spectrum.fastest()), fold);
+}
+
+ParameterList shape_list(RegularParameters& p) {
+  const std::string group = "Shape";
+  return {{.name = "dim",
+           .group = group,
+           .help = "simplex: dimension d, from count - 1; 0: count",
+           .target = &p.dim,
+           .most = 65536},
+          {.name = "cosine",
+           .group = group,
+           .help = "simplex: also the time from this common cosine to the merge cosine",
+           .target = &p.cosine,
+           .words = "-1/(count-1) to below 1"},
+          {.name = "merge-cosine",
+           .group = group,
+           .help = "merged means this cosine",
+           .target = &p.merge_cosine,
+           .least = -1,
+           .most = 1 - 1e-15,
+           .above_least = true},
+          {.name = "polar",
+           .group = group,
+           .help = "ring: polar angle at the start, radians; pi/2 is the equator",
+           .target = &p.polar,
+           .least = 0,
+           .most = std::numbers::pi / 2,
+           .above_least = true},
+          {.name = "to-polar",
+           .group = group,
+           .help = "ring: polar angle at the end, radians",
+           .target = &p.to_polar,
+           .least = 0,
+           .most = std::numbers::pi / 2,
+           .above_least = true}};
+}
+
+}  // namespace
+
+ParameterList list(RegularParameters& p) {
+  const std::string group = "Clusters";
+  ParameterList all = {{.name = "dynamics",
+                        .group = group,
+                        .help = "sa: softmax attention; usa: unnormalised",
+                        .target = &p.dynamics,
+                        .choices = {"sa", "usa"}},
+                       {.name = "beta",
+                        .group = group,
+                        .help = "inverse temperature",
+                        .target = &p.beta,
+                        .least = 0,
+                        .most = 1e6},
+                       {.name = "count",
+                        .group = group,
+                        .help = "number k of clusters, each of mass 1/k",
+                        .target = &p.count,
+                        .least = 2,
+                        .most = 4096},
+                       {.name = "shape",
+                        .group = group,
+                        .help = "polygon: on the circle; simplex: all cosines -1/(k-1); ring: on a "
+                                "latitude of the sphere",
+                        .target = &p.shape,
+                        .choices = {"polygon", "simplex", "ring"}}};
+  for (Parameter& parameter : shape_list(p)) all.push_back(std::move(parameter));
+  return all;
+}
+
+Answer ask(const RegularParameters& p, const AskContext&) {
+  check(p);
+  const RegularClusters clusters = clusters_of(p);
+  const GrowthSpectrum spectrum = spectrum_of(p, clusters);
+  Answer answer{.title = "Regular clusters", .headline = headline(p, spectrum)};
+  fill_growth(p, spectrum, answer);
+  fill_lifetime(p, clusters, answer.values);
+  fill_way(p, clusters, answer.values);
+  if (p.shape == "ring")
+    answer.remarks.push_back(
+        "Times are those of a perfect ring; neighbours that are not evenly spaced merge first.");
+  if (p.shape == "ring" && p.polar <= p.to_polar)
+    answer.remarks.push_back("The ring starts beyond the polar angle it is to reach.");
+  if (p.shape == "ring" && p.polar == std::numbers::pi / 2)
+    answer.remarks.push_back("A ring on the equator rests; it leaves at the escape rate.");
+  if (neighbour_angle(p).antipodal())
+    answer.remarks.push_back("Neighbours are antipodal: alone they would never merge.");
+  // Lifetimes of isolated pairs mean something only if clusters hardly feel each other.
+  else if (p.beta * neighbour_angle(p).gap() < 3)
+    answer.remarks.push_back(
+        "Clusters overlap at this beta: the lifetime of an isolated pair says little.");
+  const bool slides = p.shape == "ring" && p.polar > p.to_polar && p.polar < std::numbers::pi / 2;
+  answer.draw = [p, slides] {
+    std::vector<PageFigure> figures;
+    if (p.shape != "ring") figures.push_back(growth_figure(p));
+    if (slides) figures.push_back(ring_figure(p));
+    figures.push_back(lifetime_figure(p));
+    return figures;
+  };
+  return answer;
+}
+
+}  // namespace attractor::experiment

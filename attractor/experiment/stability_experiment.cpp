@@ -1,0 +1,256 @@
+#include "attractor/experiment/stability_experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "attractor/base/error.hpp"
+#include "attractor/experiment/stability_figures.hpp"
+#include "attractor/meanfield/cluster_count.hpp"
+#include "attractor/meanfield/stability.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+using meanfield::ClusterHistory;
+using meanfield::ClusterMoment;
+using meanfield::Stability;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr std::size_t kMostModes = 200;  // listed unless more are asked for
+
+std::size_t listed_modes(const StabilityParameters& p) {
+  if (p.modes > 0) return p.modes;
+  return std::clamp<std::size_t>(last_mode(p, 1e-6), 5, kMostModes);
+}
+
+void check(const StabilityParameters& p) {
+  if (p.time > 0 && p.observe == 0)
+    throw Error(
+        fmt::format("time = {} needs --observe, the number of tokens to count with", p.time));
+  if (p.observe == 0) return;
+  if (p.dim != 2)
+    throw Error(
+        fmt::format("observe needs dim = 2, not {}: tokens are counted on the circle", p.dim));
+  if (p.noise > 0)
+    throw Error(fmt::format("observe needs noise = 0, not {}: noisy clusters merge soon", p.noise));
+}
+
+// ---- Observation.
+
+std::vector<ClusterHistory> observe(const StabilityParameters& p, const AskContext& context) {
+  std::vector<ClusterHistory> runs;
+  const Rule rule = rule_named(p.dynamics);
+  const flow::Time end =
+      p.time > 0 ? flow::Time(p.time) : meanfield::e_foldings(rule, p.beta, p.horizon);
+  for (std::uint64_t r = 0; r < p.replicates && !context.stopped(); ++r) {
+    context.tell(static_cast<double>(r) / static_cast<double>(p.replicates),
+                 fmt::format("replicate {} of {}", r + 1, p.replicates));
+    runs.push_back(meanfield::watch_clusters({.rule = rule,
+                                              .beta = p.beta,
+                                              .tokens = p.observe,
+                                              .seed = p.seed,
+                                              .replicate = r,
+                                              .end = end,
+                                              .stop = context.stop}));
+  }
+  return runs;
+}
+
+/// The count asked for; NaN where clusters did not form.
+double count_of(const ClusterHistory& run, bool at_time) {
+  if (run.moments.empty()) return kNan;
+  const ClusterMoment* moment = at_time ? &run.moments.back() : run.formation();
+  return moment ? static_cast<double>(moment->maxima) : kNan;
+}
+
+Table observed_table(const std::vector<ClusterHistory>& runs, bool at_time) {
+  Table table{.name = "observed",
+              .title = "Observed clusters, one row for each replicate",
+              .columns = {"replicate", "clusters", "formed_after_e_foldings", "clusters_at_end"}};
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    const ClusterHistory& run = runs[r];
+    const ClusterMoment* formed = run.formation();
+    table.rows.push_back({static_cast<double>(r), count_of(run, at_time),
+                          formed ? formed->e_foldings : kNan, count_of(run, true)});
+  }
+  return table;
+}
+
+void add_observed(const StabilityParameters& p, const std::vector<ClusterHistory>& runs,
+                  Answer& answer) {
+  const bool at_time = p.time > 0;
+  double sum = 0;
+  std::size_t formed = 0;
+  Json each = Json::array();
+  for (const ClusterHistory& run : runs) {
+    const double count = count_of(run, at_time);
+    each.push_back(number(count));
+    if (std::isnan(count)) continue;
+    sum += count;
+    ++formed;
+  }
+  answer.values["observed_clusters"] =
+      number(formed > 0 ? sum / static_cast<double>(formed) : kNan);
+  answer.values["observed_per_replicate"] = each;
+  const double growing = std::log(static_cast<double>(p.observe)) / 2;
+  answer.values["linear_phase_maxima"] =
+      number(meanfield::expected_density_maxima(p.beta, growing));
+  answer.tables.push_back(observed_table(runs, at_time));
+  answer.remarks.push_back(
+      "Independent tokens start all modes alike, not the fastest alone. When its growth ends, "
+      "after "
+      "ln sqrt(n) e-foldings, their density has linear_phase_maxima maxima on average (Rice); "
+      "irregular neighbours merge while they form and later, so fewer clusters than predicted are "
+      "seen, and fewer with time.");
+  for (const ClusterHistory& run : runs)
+    if (!flow::delivered(run.status) && run.status != flow::Status::interrupted)
+      answer.not_delivered = fmt::format("a run of tokens ended early ({}); {}",
+                                         flow::name(run.status), flow::remedy(run.status));
+  if (formed < runs.size() && answer.not_delivered.empty())
+    answer.not_delivered = fmt::format(
+        "in {} of {} replicates no clusters had formed after {} e-foldings; use a longer --horizon",
+        runs.size() - formed, runs.size(), p.horizon);
+}
+
+// ---- In words.
+
+std::string growth_words(const Stability& s) {
+  const double growth = s.growth(s.fastest);
+  return std::isfinite(growth) ? rounded(growth)
+                               : fmt::format("e^{{{:.6g}}}", s.log_growth(s.fastest));
+}
+
+std::string headline(const StabilityParameters& p, const Stability& s) {
+  const std::string tokens = fmt::format(
+      "Uniform tokens {} at β = {:.6g}",
+      p.dim == 2 ? "on the circle" : "on the sphere S" + superscript(p.dim - 1), p.beta);
+  if (!s.is_unstable())
+    return fmt::format("{} stay uniform: noise κ = {:.4g} is not below the critical {}.", tokens,
+                       p.noise, rounded(s.critical_noise()));
+  const char* what = p.dim == 2 ? "wave number" : "degree";
+  return fmt::format("{} break up: {} {} grows fastest, at rate {}.", tokens, what, s.fastest,
+                     growth_words(s));
+}
+
+// ---- Values.
+
+void add_rates(std::size_t modes, const Stability& s, Answer& answer) {
+  Json rates = Json::array();
+  Table table{.name = "modes",
+              .title = "Modes",
+              .columns = {"degree", "growth", "log_growth"},
+              .only_data = true};
+  for (std::size_t l = 1; l <= modes; ++l) {
+    rates.push_back(number(s.growth(l)));
+    table.rows.push_back({static_cast<double>(l), s.growth(l), s.log_growth(l)});
+  }
+  answer.values["growth_rates"] = rates;
+  answer.tables.push_back(table);
+}
+
+void add_values(const StabilityParameters& p, std::size_t modes, const Stability& s,
+                Answer& answer) {
+  Json& v = answer.values;
+  const bool circle = p.dim == 2;
+  v["fastest_mode"] = s.fastest;
+  v["growth"] = number(s.growth(s.fastest));
+  v["log_growth"] = number(s.log_growth(s.fastest));
+  v["runner_up"] = s.runner_up;
+  v["runner_up_ratio"] = number(s.runner_up_ratio());
+  v["critical_noise"] = number(s.critical_noise());
+  v["log_critical_noise"] = number(s.log_critical_noise());
+  v["unstable_modes"] = s.unstable == meanfield::kEveryMode ? Json() : Json(s.unstable);
+  v["rule_of_thumb"] = number(meanfield::fastest_mode_rule(p.dim, p.beta));
+  v["predicted_clusters"] = s.predicted_clusters();
+  v["tricritical_beta"] = number(meanfield::tricritical_beta(p.dim));
+  v["kde_maxima"] = number(circle ? meanfield::expected_density_maxima(p.beta) : kNan);
+  add_rates(modes, s, answer);
+  if (s.unstable == meanfield::kEveryMode)
+    answer.remarks.push_back("Without noise every mode grows, so unstable_modes has no number.");
+  if (!circle && s.is_unstable())
+    answer.remarks.push_back(
+        "On a sphere predicted_clusters counts them along a great circle: it is the degree of the "
+        "fastest harmonics.");
+}
+
+}  // namespace
+
+ParameterList list(StabilityParameters& p) {
+  const std::string model = "Model", count = "Observation with tokens on the circle";
+  return {
+      {.name = "dynamics",
+       .group = model,
+       .help = "sa: softmax attention; usa: unnormalised",
+       .target = &p.dynamics,
+       .choices = {"sa", "usa"}},
+      {.name = "dim",
+       .group = model,
+       .help = "dimension d of the sphere S^{d-1}",
+       .target = &p.dim,
+       .least = 2,
+       .most = 1e4},
+      {.name = "beta",
+       .group = model,
+       .help = "inverse temperature",
+       .target = &p.beta,
+       .least = 0,
+       .most = 1e6},
+      {.name = "noise",
+       .group = model,
+       .help = "kappa of sqrt(2 kappa) dB",
+       .target = &p.noise,
+       .least = 0,
+       .most = 1e300},
+      {.name = "modes",
+       .group = model,
+       .help = "degrees listed in growth_rates; 0: until they are negligible, at most 200",
+       .target = &p.modes,
+       .least = 0,
+       .most = 1e5},
+      {.name = "observe",
+       .group = count,
+       .help = "count the clusters of so many independent uniform tokens; 0: theory only",
+       .target = &p.observe,
+       .least = 0,
+       .most = 1e7},
+      {.name = "replicates",
+       .group = count,
+       .help = "independent starts",
+       .target = &p.replicates,
+       .least = 1,
+       .most = 1000},
+      {.name = "seed", .group = count, .help = "seed of every random draw", .target = &p.seed},
+      {.name = "horizon",
+       .group = count,
+       .help = "end of the runs, in e-foldings of the fastest mode",
+       .target = &p.horizon,
+       .least = 0,
+       .most = 1e4,
+       .above_least = true},
+      {.name = "time",
+       .group = count,
+       .help = "count at this time; 0: when clusters have formed",
+       .target = &p.time,
+       .least = 0},
+  };
+}
+
+Answer ask(const StabilityParameters& p, const AskContext& context) {
+  check(p);
+  const std::size_t modes = listed_modes(p);
+  const Stability s = meanfield::stability(state_of(p), modes);
+  Answer answer{.title = "Stability of uniform tokens", .headline = headline(p, s)};
+  add_values(p, modes, s, answer);
+  std::vector<ClusterHistory> runs;
+  if (p.observe > 0) {
+    runs = observe(p, context);
+    add_observed(p, runs, answer);
+  }
+  answer.draw = [p, runs] { return stability_figures(p, runs); };
+  return answer;
+}
+
+}  // namespace attractor::experiment

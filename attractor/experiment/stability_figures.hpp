@@ -1,0 +1,23 @@
+// Figures of `attractor stability`: growth against mode, the fastest mode against beta, and the
+// clusters of tokens against time.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "attractor/experiment/stability_experiment.hpp"
+#include "attractor/meanfield/cluster_count.hpp"
+#include "attractor/meanfield/stability.hpp"
+
+namespace attractor::experiment {
+
+meanfield::UniformState state_of(const StabilityParameters& p);
+
+/// The last degree whose growth without noise is above `share` of the largest.
+std::size_t last_mode(const StabilityParameters& p, double share);
+
+/// `runs` of tokens may be empty.
+std::vector<PageFigure> stability_figures(const StabilityParameters& p,
+                                          const std::vector<meanfield::ClusterHistory>& runs);
+
+}  // namespace attractor::experiment

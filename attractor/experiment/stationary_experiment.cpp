@@ -1,0 +1,287 @@
+#include "attractor/experiment/stationary_experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <numbers>
+
+#include "attractor/base/error.hpp"
+#include "attractor/experiment/number_list.hpp"
+#include "attractor/experiment/stationary_figures.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+using meanfield::Branch;
+using meanfield::NoisyAttention;
+using meanfield::StationarySolver;
+using meanfield::StationaryState;
+
+constexpr double kUsualLeast = 0.05;  // of kappa_#, where the branch ends
+
+double one_number(const std::string& name, const std::string& text) {
+  const auto numbers = number_list(name, text, std::numeric_limits<double>::min(), 1e300);
+  if (numbers.size() != 1)
+    throw Error(fmt::format("{} = '{}' is not allowed: one number.", name, text));
+  return numbers[0];
+}
+
+std::optional<double> asked_ratio(const StationaryParameters& p, double log_critical) {
+  if (!p.noise.empty() && !p.noise_ratio.empty())
+    throw Error("noise and noise-ratio are given both; allowed: one of them.");
+  if (!p.noise_ratio.empty()) return one_number("noise-ratio", p.noise_ratio);
+  if (!p.noise.empty()) return std::exp(std::log(one_number("noise", p.noise)) - log_critical);
+  return std::nullopt;
+}
+
+bool discontinuous(const NoisyAttention& model) { return meanfield::branch_curvature(model) > 0; }
+
+// ---- What is computed beside the branch.
+
+void add_states(StationarySolver& solver, StationaryRecord& r) {
+  if (!r.noise_ratio) return;
+  r.states = states_at(solver, r.branch, *r.noise_ratio);
+  constexpr int kParts = 240;
+  for (const StationaryState& state : r.states) {
+    std::vector<double>& density = r.densities.emplace_back();
+    for (int k = 0; k <= kParts; ++k)
+      density.push_back(
+          std::exp(solver.log_density(state, std::cos(std::numbers::pi * k / kParts))));
+  }
+}
+
+void add_diagram(StationaryRecord& r, const AskContext& context) {
+  const double star = meanfield::tricritical_beta(r.model.dim);
+  const double most = std::max(2 * star, 1.25 * r.model.beta);
+  constexpr int kPoints = 40;
+  for (int k = 0; k <= kPoints && !context.stopped(); ++k) {
+    NoisyAttention model = r.model;
+    model.beta = star / 2 + (most - star / 2) * k / kPoints;
+    r.diagram.push_back(transition_point(model));
+    context.tell(static_cast<double>(k) / kPoints, "diagram");
+  }
+}
+
+/// Levels from well below kappa_# to well above the fold.
+void sweep(const StationaryParameters& p, StationaryRecord& r, const AskContext& context) {
+  const double fold = r.branch.fold ? r.branch.fold->noise_ratio : 1;
+  const double margin = std::max(0.04, 0.5 * (fold - 1));
+  meanfield::HysteresisPlan plan{.rule = r.model.rule,
+                                 .beta = p.beta,
+                                 .tokens = p.particles,
+                                 .seed = p.seed,
+                                 .settle = p.settle,
+                                 .average = p.average,
+                                 .stop = context.stop};
+  const double parts = static_cast<double>(p.sweep_steps - 1);
+  for (std::uint64_t k = 0; k < p.sweep_steps; ++k)
+    plan.ratios.push_back(1 - margin + (fold - 1 + 2 * margin) * static_cast<double>(k) / parts);
+  plan.report = [&](double done) { context.tell(done, "particles"); };
+  r.sweep = sweep_noise(plan);
+}
+
+// ---- Values and tables.
+
+void add_values(const StationarySolver& solver, const StationaryRecord& r, Answer& answer) {
+  const double log_critical = solver.log_critical_noise();
+  const bool jumps = discontinuous(r.model);
+  const auto noise = [&](double ratio) { return number(std::exp(log_critical + std::log(ratio))); };
+  Json& v = answer.values;
+  v["critical_noise"] = noise(1);
+  v["log_critical_noise"] = number(log_critical);
+  v["tricritical_beta"] = r.model.rule == Rule::unnormalised
+                              ? number(meanfield::tricritical_beta(r.model.dim))
+                              : Json(nullptr);
+  v["transition"] = jumps ? "discontinuous" : "continuous";
+  v["branch_curvature"] = number(meanfield::branch_curvature(r.model));
+  const auto add = [&](const std::string& name, const std::optional<StationaryState>& state) {
+    v[name + "_noise"] = state ? noise(state->noise_ratio) : Json(nullptr);
+    v[name + "_noise_ratio"] = state ? number(state->noise_ratio) : Json(nullptr);
+  };
+  add("fold", r.branch.fold);
+  v["fold_order"] = r.branch.fold ? number(r.branch.fold->order) : Json(nullptr);
+  add("transition", jumps ? r.branch.transition : solver.uniform(1));
+  v["jump"] = !jumps                ? number(0)
+              : r.branch.transition ? number(r.branch.transition->order)
+                                    : Json(nullptr);
+  if (!r.noise_ratio) return;
+  v["noise"] = noise(*r.noise_ratio);
+  v["noise_ratio"] = number(*r.noise_ratio);
+}
+
+std::vector<double> state_row(const StationaryState& s) {
+  return {s.order, s.free_energy, s.entropy, s.gain, s.stable() ? 1.0 : 0.0};
+}
+
+void add_tables(const StationarySolver& solver, const StationaryRecord& r, Answer& answer) {
+  if (r.noise_ratio) {
+    Table states{.name = "states",
+                 .title = fmt::format("States at κ = {:.6g} κ_{{#}}", *r.noise_ratio),
+                 .columns = {"order_parameter", "free_energy", "entropy", "gain", "stable"}};
+    states.label_column = "state";
+    states.labels.push_back("uniform");
+    states.rows.push_back(state_row(solver.uniform(*r.noise_ratio)));
+    for (const StationaryState& state : r.states) {
+      states.labels.push_back("ordered");
+      states.rows.push_back(state_row(state));
+    }
+    answer.tables.push_back(std::move(states));
+  }
+  Table branch{
+      .name = "branch",
+      .title = "Branch of ordered states",
+      .columns = {"noise_ratio", "order_parameter", "free_energy", "entropy", "gain", "stable"}};
+  branch.only_data = true;
+  for (const StationaryState& state : r.branch.states) {
+    branch.rows.push_back(state_row(state));
+    branch.rows.back().insert(branch.rows.back().begin(), state.noise_ratio);
+  }
+  answer.tables.push_back(std::move(branch));
+  if (!r.sweep.up.empty()) {
+    Table table{.name = "sweep",
+                .title = "Particles: noise raised, then lowered",
+                .columns = {"noise_ratio", "order_parameter", "standard_error"}};
+    table.label_column = "direction";
+    for (const bool up : {true, false})
+      for (const auto& level : up ? r.sweep.up : r.sweep.down) {
+        table.labels.push_back(up ? "up" : "down");
+        table.rows.push_back({level.noise_ratio, level.order, level.standard_error});
+      }
+    answer.tables.push_back(std::move(table));
+  }
+  if (r.diagram.empty()) return;
+  Table diagram{.name = "diagram",
+                .title = "Transition against β",
+                .columns = {"beta", "log_critical_noise", "fold_noise_ratio", "fold_order",
+                            "transition_noise_ratio", "jump"}};
+  diagram.only_data = true;
+  for (const auto& point : r.diagram)
+    diagram.rows.push_back({point.beta, point.log_critical_noise, point.fold_ratio,
+                            point.fold_order, point.transition_ratio, point.jump});
+  answer.tables.push_back(std::move(diagram));
+}
+
+// ---- Words.
+
+std::string headline(const StationaryRecord& r) {
+  const std::string who = fmt::format("Noisy {} attention on S^{{{}}} at β = {:.6g}",
+                                      r.model.rule == Rule::softmax ? "softmax" : "unnormalised",
+                                      r.model.dim - 1, r.model.beta);
+  if (!discontinuous(r.model)) return who + " orders continuously as noise falls below κ_{#}.";
+  if (!r.branch.transition) return who + " orders by a jump, above κ_{#}.";
+  return fmt::format(
+      "{} orders by a jump to R = {:.4f} at κ_{{c}} = {:.6g} κ_{{#}}; between κ_{{#}} and {:.6g} "
+      "κ_{{#}} the uniform and an ordered state are both stable.",
+      who, r.branch.transition->order, r.branch.transition->noise_ratio,
+      r.branch.fold->noise_ratio);
+}
+
+void add_limits(const StationaryRecord& r, double least, Answer& answer) {
+  const bool jumps = discontinuous(r.model);
+  if (r.model.rule == Rule::softmax)
+    answer.remarks.push_back(
+        "Softmax attention has no free energy of this kind: free_energy is not defined, and "
+        "stability is judged by the gain, the second eigenvalue of the attention matrix over beta "
+        "kappa.");
+  if (r.branch.complete && jumps != r.branch.discontinuous())
+    answer.not_delivered = "beta is so close to the tricritical one that the fold is not resolved.";
+  if (!r.branch.complete)
+    answer.not_delivered = fmt::format(
+        "The branch of ordered states could not be followed down to {:.4g} of the critical noise, "
+        "only to R = {:.6g}; take a smaller beta or more noise.",
+        least, r.branch.states.empty() ? 0 : r.branch.states.back().order);
+  if (flow::delivered(r.sweep.status) || r.sweep.status == flow::Status::interrupted) return;
+  answer.not_delivered = fmt::format("The particles ended with '{}': {}.",
+                                     flow::name(r.sweep.status), flow::remedy(r.sweep.status));
+}
+
+}  // namespace
+
+ParameterList list(StationaryParameters& p) {
+  const std::string model = "Attention and noise", particles = "Particles";
+  return {
+      {.name = "dynamics",
+       .group = model,
+       .help = "sa: softmax attention; usa: unnormalised",
+       .target = &p.dynamics,
+       .choices = {"sa", "usa"}},
+      {.name = "dim",
+       .group = model,
+       .help = "dimension d; 2 is the circle",
+       .target = &p.dim,
+       .least = 2,
+       .most = 1000},
+      {.name = "beta",
+       .group = model,
+       .help = "inverse temperature of attention; 0: Kuramoto",
+       .target = &p.beta,
+       .least = 0,
+       .most = 1e6},
+      {.name = "noise",
+       .group = model,
+       .help = "kappa of dX = drift dt + sqrt(2 kappa) dB",
+       .target = &p.noise,
+       .words = "a number above 0"},
+      {.name = "noise-ratio",
+       .group = model,
+       .help = "the same in units of the critical noise",
+       .target = &p.noise_ratio,
+       .words = "a number above 0"},
+      {.name = "diagram",
+       .group = model,
+       .help = "also the transition against beta",
+       .target = &p.diagram},
+      {.name = "particles",
+       .group = particles,
+       .help = "tokens on the circle that sweep the noise up and down; 0: none",
+       .target = &p.particles,
+       .least = 0,
+       .most = 1e6},
+      {.name = "seed", .group = particles, .help = "seed of every draw", .target = &p.seed},
+      {.name = "sweep-steps",
+       .group = particles,
+       .help = "levels of noise, each way",
+       .target = &p.sweep_steps,
+       .least = 2,
+       .most = 200},
+      {.name = "settle",
+       .group = particles,
+       .help = "time at each level before averaging, units of 1 / critical noise",
+       .target = &p.settle,
+       .least = 0,
+       .most = 1e6},
+      {.name = "average",
+       .group = particles,
+       .help = "time averaged over, the same units",
+       .target = &p.average,
+       .least = 0,
+       .most = 1e6,
+       .above_least = true},
+  };
+}
+
+Answer ask(const StationaryParameters& p, const AskContext& context) {
+  if (p.particles > 0 && p.dim != 2)
+    throw Error(fmt::format("particles need the circle; dim = {} is not allowed: 2.", p.dim));
+  const auto record = std::make_shared<StationaryRecord>();
+  StationaryRecord& r = *record;
+  r.model = {.rule = rule_named(p.dynamics), .dim = p.dim, .beta = p.beta};
+  StationarySolver solver(r.model);
+  r.noise_ratio = asked_ratio(p, solver.log_critical_noise());
+  const double least = std::min(kUsualLeast, 0.9 * r.noise_ratio.value_or(1));
+  r.branch = trace_branch(solver, least);
+  add_states(solver, r);
+  if (p.diagram) add_diagram(r, context);
+  if (p.particles > 0) sweep(p, r, context);
+  Answer answer{.title = "Stationary states of noisy attention", .headline = headline(r)};
+  add_values(solver, r, answer);
+  add_tables(solver, r, answer);
+  add_limits(r, least, answer);
+  answer.draw = [record] { return stationary_figures(*record); };
+  return answer;
+}
+
+}  // namespace attractor::experiment

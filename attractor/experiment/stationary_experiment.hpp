@@ -1,0 +1,30 @@
+// `attractor stationary`: attention with noise, dX = drift dt + sqrt(2 kappa) dB, at rest. The
+// states that noise and attention balance (meanfield/stationary.hpp), which of them are stable, and
+// how order appears as noise falls: continuously at kappa_#, or by a jump at kappa_c
+// (meanfield/bifurcation.hpp). If asked, n tokens on the circle sweep the noise up and down
+// (meanfield/hysteresis.hpp). Milliseconds without particles.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "attractor/experiment/answer.hpp"
+
+namespace attractor::experiment {
+
+struct StationaryParameters {
+  std::string dynamics = "usa";
+  std::uint64_t dim = 2;
+  double beta = 4;
+  std::string noise{}, noise_ratio{};  // one of them, or neither
+  bool diagram = false;
+  std::uint64_t particles = 0;  // 0: none
+  std::uint64_t seed = 0;
+  std::uint64_t sweep_steps = 8;
+  double settle = 10, average = 20;
+};
+
+ParameterList list(StationaryParameters& p);
+Answer ask(const StationaryParameters& p, const AskContext& context);
+
+}  // namespace attractor::experiment

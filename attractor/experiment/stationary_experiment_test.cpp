@@ -1,0 +1,94 @@
+#include "attractor/experiment/stationary_experiment.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "attractor/base/error.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+const Table* table(const Answer& answer, std::string_view name) {
+  for (const Table& t : answer.tables)
+    if (t.name == name) return &t;
+  return nullptr;
+}
+
+TEST(StationaryExperiment, FirstOrderAnswer) {
+  const Answer a = ask({.dynamics = "usa", .beta = 4, .noise_ratio = "1.02"}, {});
+  EXPECT_EQ(a.not_delivered, "");
+  EXPECT_NEAR(a.values["critical_noise"].get<double>(), 2.439866288426, 1e-11);
+  EXPECT_NEAR(a.values["tricritical_beta"].get<double>(), 2.446918311289, 1e-11);
+  EXPECT_EQ(a.values["transition"], "discontinuous");
+  EXPECT_NEAR(a.values["transition_noise_ratio"].get<double>(), 1.046959, 6e-7);
+  EXPECT_NEAR(a.values["fold_noise_ratio"].get<double>(), 1.058877, 6e-7);
+  EXPECT_NEAR(a.values["jump"].get<double>(), 0.668806, 6e-7);
+  EXPECT_NEAR(a.values["fold_noise"].get<double>(), 1.058877 * 2.439866288426, 2e-6);
+  const Table* states = table(a, "states");
+  ASSERT_TRUE(states);
+  ASSERT_EQ(states->rows.size(), 3U);  // uniform, unstable, stable
+  EXPECT_EQ(states->rows[0].back(), 1);
+  EXPECT_EQ(states->rows[1].back(), 0);
+  EXPECT_EQ(states->rows[2].back(), 1);
+  EXPECT_LT(states->rows[2][1], 0);  // below kappa_c order is preferred
+  for (const Table& t : a.tables)
+    for (const auto& row : t.rows) EXPECT_EQ(row.size(), t.columns.size()) << t.name;
+  EXPECT_EQ(a.draw().size(), 3U);
+}
+
+TEST(StationaryExperiment, ContinuousAnswer) {
+  for (const std::string rule : {"usa", "sa"}) {
+    const Answer a = ask({.dynamics = rule, .beta = 1, .noise_ratio = "0.5"}, {});
+    EXPECT_EQ(a.values["transition"], "continuous");
+    EXPECT_TRUE(a.values["fold_noise"].is_null());
+    EXPECT_EQ(a.values["transition_noise"], a.values["critical_noise"]);
+    EXPECT_EQ(a.values["jump"], 0.0);
+    const Table* states = table(a, "states");
+    ASSERT_EQ(states->rows.size(), 2U);
+    EXPECT_EQ(states->rows[0].back(), 0);
+    EXPECT_NEAR(states->rows[1][0], rule == "usa" ? 0.90497698810 : 0.82691850059, 1e-10);
+    EXPECT_EQ(std::isnan(states->rows[1][1]), rule == "sa");
+  }
+}
+
+TEST(StationaryExperiment, NoiseAndItsRatioSayTheSame) {
+  const Answer a = ask({.beta = 2, .noise_ratio = "0.8"}, {});
+  const Answer b = ask({.beta = 2, .noise = "0.63625474185496"}, {});
+  EXPECT_NEAR(b.values["noise_ratio"].get<double>(), 0.8, 1e-12);
+  EXPECT_NEAR(table(a, "states")->rows[1][0], 0.80332160877, 1e-10);
+  EXPECT_NEAR(table(b, "states")->rows[1][0], 0.80332160877, 1e-10);
+}
+
+TEST(StationaryExperiment, DiagramOpensAtTheTricriticalPoint) {
+  const Answer a = ask({.dim = 3, .beta = 2.5, .diagram = true}, {});
+  const double star = a.values["tricritical_beta"].get<double>();
+  const Table* diagram = table(a, "diagram");
+  ASSERT_TRUE(diagram);
+  for (const auto& row : diagram->rows) {
+    EXPECT_EQ(row[2] > 1, row[0] > star) << row[0];
+    EXPECT_EQ(row[5] > 0, row[0] > star) << row[0];
+  }
+}
+
+TEST(StationaryExperiment, ParticlesSweepBothWays) {
+  const Answer a = ask(
+      {.dynamics = "sa", .beta = 1, .particles = 40, .sweep_steps = 3, .settle = 1, .average = 1},
+      {});
+  const Table* sweep = table(a, "sweep");
+  ASSERT_TRUE(sweep);
+  EXPECT_EQ(sweep->labels, (std::vector<std::string>{"up", "up", "up", "down", "down", "down"}));
+  EXPECT_EQ(sweep->rows[2][0], sweep->rows[3][0]);
+}
+
+TEST(StationaryExperiment, SaysWhatItCannotDo) {
+  EXPECT_NE(ask({.dim = 100, .beta = 20}, {}).not_delivered, "");
+  EXPECT_THROW(ask({.noise = "1", .noise_ratio = "1"}, {}), Error);
+  EXPECT_THROW(ask({.noise_ratio = "-1"}, {}), Error);
+  EXPECT_THROW(ask({.noise_ratio = "1,2"}, {}), Error);
+  EXPECT_THROW(ask({.dim = 3, .particles = 10}, {}), Error);
+  EXPECT_THROW(ask({.beta = 1e6}, {}), Error);
+}
+
+}  // namespace
+}  // namespace attractor::experiment

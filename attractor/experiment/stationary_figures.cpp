@@ -1,0 +1,181 @@
+#include "attractor/experiment/stationary_figures.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <utility>
+
+namespace attractor::experiment {
+namespace {
+
+using meanfield::StationaryState;
+using report::curve;
+using report::Mark;
+using report::Panel;
+using report::Series;
+
+constexpr double kWidth = 560, kHeight = 400;
+constexpr double kGap = std::numeric_limits<double>::quiet_NaN();
+
+PageFigure plot(std::string id, std::string title, Panel panel, std::string caption) {
+  PageFigure result{.figure = {.id = std::move(id), .title = std::move(title)},
+                    .caption = std::move(caption)};
+  result.figure.width = kWidth;
+  result.figure.height = kHeight;
+  result.figure.panels = {std::move(panel)};
+  return result;
+}
+
+/// Two lines along the branch: what is stable solid, what is not dashed.
+template <class Y>
+std::vector<Series> branch_lines(const StationaryRecord& r, const Y& y) {
+  Series stable = curve(report::kBlue, 2.4), unstable = curve(report::kBlue, 1.6);
+  stable.title = "ordered, stable";
+  unstable.title = "ordered, unstable";
+  unstable.dashed = true;
+  std::vector<StationaryState> path = r.branch.states;
+  if (r.branch.fold) {
+    auto place = path.begin();
+    while (place != path.end() && place->order < r.branch.fold->order) ++place;
+    path.insert(place, *r.branch.fold);
+  }
+  for (std::size_t k = 0; k < path.size(); ++k) {
+    const bool fold = r.branch.fold && path[k].order == r.branch.fold->order;
+    const double height = y(path[k]);
+    add_point(stable, path[k].noise_ratio, fold || path[k].stable() ? height : kGap);
+    add_point(unstable, path[k].noise_ratio, fold || !path[k].stable() ? height : kGap);
+  }
+  std::vector<Series> lines = {std::move(stable)};
+  if (r.branch.fold) lines.push_back(std::move(unstable));
+  return lines;
+}
+
+void add_guides(const StationaryRecord& r, Panel& panel) {
+  panel.vertical.push_back({.at = 1, .colour = report::kGrey, .width = 1.4});
+  if (r.branch.transition)
+    panel.vertical.push_back(
+        {.at = r.branch.transition->noise_ratio, .colour = report::kGreen, .width = 1.4});
+  if (r.branch.fold)
+    panel.vertical.push_back(
+        {.at = r.branch.fold->noise_ratio, .colour = report::kVermillion, .dashed = true});
+}
+
+std::string guide_words(const StationaryRecord& r) {
+  std::string text = " Grey line: κ_{#}, below which the uniform state is unstable.";
+  if (r.branch.transition) text += " Green: κ_{c}, where both free energies are equal.";
+  if (r.branch.fold) text += " Red, dashed: the fold, beyond which there is no ordered state.";
+  return text;
+}
+
+/// Where the branch is worth looking at: around the transition.
+std::pair<double, double> shown_ratios(const StationaryRecord& r) {
+  const double most = r.branch.fold ? r.branch.fold->noise_ratio : 1;
+  double low = r.branch.fold ? std::max(0.0, 1 - 3 * (most - 1)) : 0,
+         high = most + 0.1 * (most - low);
+  for (const auto* levels : {&r.sweep.up, &r.sweep.down})
+    for (const auto& level : *levels) {
+      low = std::min(low, level.noise_ratio - 0.01);
+      high = std::max(high, level.noise_ratio + 0.01);
+    }
+  if (r.noise_ratio) low = std::min(low, 0.95 * *r.noise_ratio);
+  return {low, high};
+}
+
+Series dots(std::string title, report::Colour colour) {
+  Series series{.title = std::move(title), .mark = Mark::points};
+  series.colour = colour;
+  series.size = 4.6;
+  return series;
+}
+
+PageFigure order_figure(const StationaryRecord& r) {
+  const auto [low, high] = shown_ratios(r);
+  Panel panel{.x = {.label = "noise κ / κ_{#}", .low = low, .high = high},
+              .y = {.label = "order parameter R", .low = 0, .high = 1.02}};
+  panel.series = branch_lines(r, [](const StationaryState& s) { return s.order; });
+  Series uniform = curve(report::kInk, 2.4), lost = curve(report::kInk, 1.6);
+  uniform.title = "uniform";
+  lost.dashed = true;
+  for (const double x : {1.0, high}) add_point(uniform, x, 0);
+  for (const double x : {low, 1.0}) add_point(lost, x, 0);
+  panel.series.push_back(std::move(uniform));
+  panel.series.push_back(std::move(lost));
+  if (!r.sweep.up.empty()) {
+    Series up = dots("particles, noise raised", report::kOrange);
+    Series down = dots("particles, noise lowered", report::kPurple);
+    for (const auto& level : r.sweep.up) add_point(up, level.noise_ratio, level.order);
+    for (const auto& level : r.sweep.down) add_point(down, level.noise_ratio, level.order);
+    panel.series.push_back(std::move(up));
+    panel.series.push_back(std::move(down));
+  }
+  add_guides(r, panel);
+  return plot("order", "Order against noise", std::move(panel),
+              "Solid: stable states; dashed: unstable ones." + guide_words(r));
+}
+
+PageFigure energy_figure(const StationaryRecord& r) {
+  const auto [low, high] = shown_ratios(r);
+  Panel panel{.x = {.label = "noise κ / κ_{#}", .low = low, .high = high},
+              .y = {.label = "free energy over that of uniform, units of κ_{#}"}};
+  panel.series = branch_lines(r, [low = low](const StationaryState& s) {
+    return s.noise_ratio < low ? kGap : s.free_energy;
+  });
+  panel.horizontal.push_back({.at = 0, .colour = report::kInk});
+  add_guides(r, panel);
+  return plot("energy", "Free energy along the branch", std::move(panel),
+              "Below zero the ordered state is preferred." + guide_words(r));
+}
+
+PageFigure density_figure(const StationaryRecord& r) {
+  Panel panel{.x = {.label = "angle to the axis, radians", .low = 0, .high = std::numbers::pi},
+              .y = {.label = "density / uniform", .low = 0}};
+  for (std::size_t k = 0; k < r.states.size(); ++k) {
+    Series line = curve(report::kPalette[k % report::kPalette.size()], 2.4);
+    line.title = fmt::format("R = {:.4f}, {}", r.states[k].order,
+                             r.states[k].stable() ? "stable" : "unstable");
+    line.dashed = !r.states[k].stable();
+    const double parts = static_cast<double>(r.densities[k].size() - 1);
+    for (std::size_t j = 0; j < r.densities[k].size(); ++j)
+      add_point(line, std::numbers::pi * static_cast<double>(j) / parts, r.densities[k][j]);
+    panel.series.push_back(std::move(line));
+  }
+  panel.horizontal.push_back({.at = 1, .colour = report::kInk});
+  return plot("density", fmt::format("Stationary densities at κ = {:.5g} κ_{{#}}", *r.noise_ratio),
+              std::move(panel), "Density of tokens at an angle from the axis; 1 is uniform.");
+}
+
+PageFigure diagram_figure(const StationaryRecord& r) {
+  Panel panel{.x = {.label = "inverse temperature β"}, .y = {.label = "noise κ / κ_{#}"}};
+  Series fold = curve(report::kVermillion, 2), jump = curve(report::kGreen, 2.4),
+         size = curve(report::kBlue, 1.6);
+  fold.title = "fold";
+  fold.dashed = true;
+  jump.title = "κ_{c}";
+  size.title = "jump of R";
+  for (const auto& point : r.diagram) {
+    add_point(fold, point.beta, point.fold_ratio);
+    add_point(jump, point.beta, point.transition_ratio);
+    add_point(size, point.beta, point.jump);
+  }
+  panel.series = {std::move(fold), std::move(jump), std::move(size)};
+  panel.horizontal.push_back({.at = 1});
+  if (r.model.rule == Rule::unnormalised)
+    panel.vertical.push_back({.at = meanfield::tricritical_beta(r.model.dim)});
+  return plot("diagram", "Where order appears, against β", std::move(panel),
+              "Between κ_{#} (ratio 1) and the fold both states are stable. This region opens at "
+              "β_{*} (vertical line), and the jump of R with it.");
+}
+
+}  // namespace
+
+std::vector<PageFigure> stationary_figures(const StationaryRecord& r) {
+  std::vector<PageFigure> figures = {order_figure(r)};
+  if (r.model.rule == Rule::unnormalised) figures.push_back(energy_figure(r));
+  if (!r.states.empty()) figures.push_back(density_figure(r));
+  if (!r.diagram.empty()) figures.push_back(diagram_figure(r));
+  return figures;
+}
+
+}  // namespace attractor::experiment

@@ -1,0 +1,202 @@
+#include "attractor/meanfield/circle_density.hpp"
+
+#include <fftw3.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <mutex>
+
+#include "attractor/base/error.hpp"
+
+namespace attractor::meanfield {
+namespace {
+
+// FFTW's planner is the one part of it that threads must not enter together.
+std::mutex& planner() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+/// A real function on `size` points of the circle and its Fourier coefficients, with both
+/// transforms. FFTW_ESTIMATE: equal plans, equal bits.
+class Transform {
+ public:
+  explicit Transform(std::size_t size)
+      : size_(size), values_(fftw_alloc_real(size)), modes_(fftw_alloc_complex(size / 2 + 1)) {
+    const std::lock_guard lock(planner());
+    const int n = static_cast<int>(size);
+    synthesis_ = fftw_plan_dft_c2r_1d(n, modes_, values_, FFTW_ESTIMATE);
+    analysis_ = fftw_plan_dft_r2c_1d(n, values_, modes_, FFTW_ESTIMATE);
+  }
+  Transform(const Transform&) = delete;
+  Transform& operator=(const Transform&) = delete;
+  ~Transform() {
+    const std::lock_guard lock(planner());
+    fftw_destroy_plan(synthesis_);
+    fftw_destroy_plan(analysis_);
+    fftw_free(values_);
+    fftw_free(modes_);
+  }
+
+  std::size_t size() const { return size_; }
+  std::span<double> values() { return {values_, size_}; }
+
+  /// values_j = sum of coefficient(k) e^{ik theta_j} and its conjugate over k = 1 .. count, plus
+  /// constant.
+  template <class Coefficient>
+  std::span<double> synthesise(double constant, std::size_t count, const Coefficient& coefficient) {
+    set(0, constant);
+    for (std::size_t k = 1; k <= size_ / 2; ++k)
+      set(k, k <= count ? coefficient(k) : std::complex<double>());
+    fftw_execute(synthesis_);
+    return values();
+  }
+
+  /// Then mode(k) = mean of values_j e^{ik theta_j}.
+  void analyse() { fftw_execute(analysis_); }
+  std::complex<double> mode(std::size_t k) const {
+    return std::complex<double>(modes_[k][0], -modes_[k][1]) / static_cast<double>(size_);
+  }
+
+ private:
+  void set(std::size_t k, std::complex<double> value) {
+    modes_[k][0] = value.real();
+    modes_[k][1] = value.imag();
+  }
+
+  std::size_t size_;
+  double* values_;
+  fftw_complex* modes_;
+  fftw_plan synthesis_, analysis_;
+};
+
+/// A product of small primes, as FFTW likes it.
+std::size_t good_size(std::size_t least) {
+  std::size_t power = 16;
+  while (power < least) power *= 2;
+  for (const std::size_t size : {power / 8 * 5, power / 4 * 3})
+    if (size >= least) return size;
+  return power;
+}
+
+std::complex<double> moment(std::span<const double> state, std::size_t k) {
+  return {state[2 * k - 2], state[2 * k - 1]};
+}
+
+}  // namespace
+
+class CircleDensity::Grid {
+ public:
+  explicit Grid(std::size_t size) : density(size), slope(size), partition(size) {}
+  Transform density, slope, partition;
+};
+
+CircleDensity::CircleDensity(const CircleAttention& attention, const CircleModes& modes)
+    : attention_(attention),
+      limits_(modes),
+      log_unit_(attention.rule == Rule::unnormalised ? -attention.beta : 0.0) {
+  if (modes.modes < 2 || modes.modes > (std::size_t{1} << 20))
+    throw Error(fmt::format("modes = {} is not allowed; allowed: 2 to 1048576", modes.modes));
+  set_modes(modes.modes);
+}
+
+CircleDensity::~CircleDensity() = default;
+
+void CircleDensity::set_modes(std::size_t modes) {
+  modes_ = modes;
+  spectrum_ = sphere_spectrum(2, attention_.beta, modes + 1);
+  const std::size_t factor = attention_.rule == Rule::softmax ? 4 : 3;
+  grid_ = std::make_unique<Grid>(good_size(factor * modes + 1));
+}
+
+std::vector<double> CircleDensity::state(std::span<const std::complex<double>> moments) const {
+  assert(moments.size() > modes_);
+  std::vector<double> result;
+  for (std::size_t k = 1; k <= modes_; ++k)
+    result.insert(result.end(), {moments[k].real(), moments[k].imag()});
+  return result;
+}
+
+void CircleDensity::drift(std::span<const double> state, double log_unit,
+                          std::span<double> out) const {
+  assert(state.size() == 2 * modes_);
+  const bool softmax = attention_.rule == Rule::softmax;
+  // rho = 1 + 2 Re sum m_k e^{-ik theta}: the coefficient of e^{ik theta} is the conjugate of m_k.
+  const auto conjugate = [&](std::size_t k) { return std::conj(moment(state, k)); };
+  const std::span<double> rho = grid_->density.synthesise(1, modes_, conjugate);
+  const std::span<double> slope = grid_->slope.synthesise(0, modes_, [&](std::size_t k) {
+    return std::complex<double>(0, static_cast<double>(k) * spectrum_.pull[k]) * conjugate(k);
+  });
+  if (softmax) {
+    const std::span<double> z = grid_->partition.synthesise(
+        1, modes_, [&](std::size_t k) { return spectrum_.ratio[k] * conjugate(k); });
+    // |v| <= 1. Where z is lost to rounding there is no mass either.
+    for (std::size_t j = 0; j < rho.size(); ++j)
+      rho[j] *= z[j] > 0 ? std::clamp(slope[j] / z[j], -1.0, 1.0) : 0.0;
+  } else {
+    for (std::size_t j = 0; j < rho.size(); ++j) rho[j] *= slope[j];
+  }
+  grid_->density.analyse();
+  const double speed =
+      std::exp(softmax ? log_unit : log_unit + attention_.beta + spectrum_.log_scale);
+  const double noise = std::exp(log_unit) * attention_.noise;
+  for (std::size_t k = 1; k <= modes_; ++k) {
+    const auto order = static_cast<double>(k);
+    const std::complex<double> flux = grid_->density.mode(k);
+    const double decay = noise * order * order;
+    out[2 * k - 2] = -speed * order * flux.imag() - decay * state[2 * k - 2];
+    out[2 * k - 1] = speed * order * flux.real() - decay * state[2 * k - 1];
+  }
+}
+
+bool CircleDensity::simplify(const flow::Time&, std::vector<double>& state) {
+  const double tail = resolution(state);
+  if (tail > limits_.double_above && 2 * modes_ <= limits_.max_modes) {
+    set_modes(2 * modes_);
+    state.resize(2 * modes_, 0.0);
+    return true;
+  }
+  unresolved_ = unresolved_ || !(tail <= limits_.unresolved_above);
+  return false;
+}
+
+std::vector<std::complex<double>> moments_of(std::span<const double> state) {
+  std::vector<std::complex<double>> result = {1};
+  for (std::size_t k = 1; k <= state.size() / 2; ++k) result.push_back(moment(state, k));
+  return result;
+}
+
+double resolution(std::span<const double> state) {
+  const std::size_t modes = state.size() / 2;
+  double largest = 0;
+  for (std::size_t k = modes - (modes + 7) / 8 + 1; k <= modes; ++k) {
+    const double size = std::abs(moment(state, k));
+    largest = size <= largest ? largest : size;  // keeps NaN
+  }
+  return largest;
+}
+
+std::vector<double> density_values(std::span<const double> state, std::size_t count) {
+  const std::size_t modes = state.size() / 2;
+  assert(count > 2 * modes);
+  Transform grid(count);
+  const std::span<double> values = grid.synthesise(1, modes, [&](std::size_t k) {
+    return (k % 2 == 0 ? 1.0 : -1.0) * std::conj(moment(state, k));  // starts at -pi
+  });
+  return {values.begin(), values.end()};
+}
+
+DensityMeasures measure_density(std::span<const double> state) {
+  const std::vector<double> rho = density_values(state, good_size(2 * state.size()));
+  DensityMeasures result{.smallest = rho[0]};
+  for (double r : rho) {
+    result.mass += r / static_cast<double>(rho.size());
+    result.smallest = std::min(result.smallest, r);
+    if (r > 0) result.entropy += r * std::log(r) / static_cast<double>(rho.size());
+  }
+  return result;
+}
+
+}  // namespace attractor::meanfield

@@ -1,0 +1,67 @@
+// Attention on the circle, all tokens with all tokens in O(nK) instead of O(n^2). With the moments
+// m_k = sum_j w_j e^{ik theta_j} and q_k = m_k e^{-ik theta_i},
+//
+//   USA  theta_i' = sum_k (2k I_k(beta)/beta) Im q_k,
+//   SA   theta_i' = the same / (I_0 + 2 sum_k I_k Re q_k),
+//
+// where K grows like 9 sqrt(beta): the neglected terms are below rounding. Errors are of size 1e-16
+// relative to the fastest possible motion (1 for SA, e^beta for USA), not to the motion itself.
+//
+// With equal weights and random angles this is the particle system. With angles theta(u_i), u_i =
+// (i + 1/2)/n, of a quantile function it is the density in its labels: the sums are trapezoid rules
+// on a periodic function, exact to rounding once n resolves it, also after the density has
+// concentrated beyond any fixed grid.
+//
+// With noise > 0: d theta_i = drift dt + sqrt(2 noise) dB_i under a stochastic method.
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "attractor/attention/attention.hpp"
+#include "attractor/flow/flow.hpp"
+#include "attractor/meanfield/sphere_spectrum.hpp"
+
+namespace attractor::meanfield {
+
+struct CircleAttention {
+  Rule rule = Rule::softmax;
+  double beta = 1;
+  double noise = 0;  // kappa
+};
+
+/// A state is n angles (radians, of any size). The result does not depend on the threads.
+class CircleTokens final : public flow::Flow {
+ public:
+  /// Equal weights 1/tokens.
+  CircleTokens(const CircleAttention& attention, std::size_t tokens);
+  /// Positive weights of any sum; they are divided by it.
+  CircleTokens(const CircleAttention& attention, std::vector<double> weights);
+
+  const Space& space() const override { return space_; }
+  void drift(std::span<const double> angles, double log_unit, std::span<double> out) const override;
+  double log_unit() const override { return log_unit_; }
+  double noise() const override { return attention_.noise; }
+
+  std::span<const double> weights() const { return weights_; }
+  /// m_0 = 1, m_1, ..., m_{count-1}.
+  std::vector<std::complex<double>> moments(std::span<const double> angles,
+                                            std::size_t count) const;
+  /// ln of E = (1/2 beta) sum_ij w_i w_j e^{beta cos(theta_i - theta_j)}; at beta = 0 of |m_1|^2/2.
+  double log_energy(std::span<const double> angles) const;
+
+ private:
+  CircleAttention attention_;
+  Euclidean space_{1};
+  SphereSpectrum spectrum_;
+  double log_unit_;
+  std::vector<double> weights_;
+};
+
+/// ln E of a law on the circle with these moments (m_0 = 1 first).
+double circle_log_energy(const SphereSpectrum& spectrum,
+                         std::span<const std::complex<double>> moments);
+
+}  // namespace attractor::meanfield

@@ -1,0 +1,118 @@
+#include "attractor/meanfield/cluster_count.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <numbers>
+
+#include "attractor/base/error.hpp"
+#include "attractor/base/random.hpp"
+#include "attractor/base/threads.hpp"
+#include "attractor/flow/run.hpp"
+#include "attractor/meanfield/stability.hpp"
+
+namespace attractor::meanfield {
+namespace {
+
+constexpr double kTurn = 2 * std::numbers::pi;
+constexpr double kSpacing = 0.25;  // e-foldings between moments
+constexpr double kMostMoments = 1e6;
+constexpr std::size_t kOversampling = 16;  // points for the shortest wave of the density
+
+/// Slopes of the kernel density, up to a positive factor, at equispaced angles.
+std::vector<double> density_slopes(const CircleTokens& tokens, const SphereSpectrum& spectrum,
+                                   std::span<const double> angles) {
+  auto terms = tokens.moments(angles, spectrum.count());
+  for (std::size_t k = 0; k < terms.size(); ++k)
+    terms[k] *= static_cast<double>(k) * spectrum.pull[k];
+  std::vector<double> slopes(kOversampling * spectrum.count());
+  parallel_for(slopes.size(), 64, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t g = begin; g < end; ++g) {
+      const double angle = kTurn * static_cast<double>(g) / static_cast<double>(slopes.size());
+      const std::complex<double> turn = std::polar(1.0, -angle);
+      std::complex<double> sum = 0;  // Horner
+      for (std::size_t k = terms.size(); k-- > 1;) sum = (sum + terms[k]) * turn;
+      slopes[g] = sum.imag();
+    }
+  });
+  return slopes;
+}
+
+double distance(double a, double b) { return std::abs(std::remainder(a - b, kTurn)); }
+
+/// Share of the angles farther than `radius` from all maxima.
+double loose_share(std::span<const double> angles, const std::vector<double>& maxima,
+                   double radius) {
+  if (maxima.empty()) return 1;
+  const auto loose = [&](std::size_t i) {
+    const double angle = angles[i] - kTurn * std::floor(angles[i] / kTurn);
+    const auto next = std::lower_bound(maxima.begin(), maxima.end(), angle);
+    const double after = next == maxima.end() ? maxima.front() : *next;
+    const double before = next == maxima.begin() ? maxima.back() : *(next - 1);
+    return std::min(distance(angle, after), distance(angle, before)) > radius ? 1.0 : 0.0;
+  };
+  return parallel_sum(angles.size(), loose) / static_cast<double>(angles.size());
+}
+
+}  // namespace
+
+std::vector<double> density_maxima(const CircleTokens& tokens, double beta,
+                                   std::span<const double> angles) {
+  const SphereSpectrum spectrum = resolved_spectrum(2, beta, 1e-17);
+  const std::vector<double> slopes = density_slopes(tokens, spectrum, angles);
+  const double spacing = kTurn / static_cast<double>(slopes.size());
+  std::vector<double> maxima;
+  for (std::size_t g = 0; g < slopes.size(); ++g) {
+    const double here = slopes[g], next = slopes[(g + 1) % slopes.size()];
+    if (here > 0 && next <= 0)
+      maxima.push_back(spacing * (static_cast<double>(g) + here / (here - next)));
+  }
+  return maxima;
+}
+
+const ClusterMoment* ClusterHistory::formation() const {
+  const auto found =
+      std::find_if(moments.begin(), moments.end(), [](const auto& m) { return m.formed(); });
+  return found == moments.end() ? nullptr : &*found;
+}
+
+flow::Time e_foldings(Rule rule, double beta, double count) {
+  const Stability s = stability({.rule = rule, .beta = beta});
+  return flow::Time(count / s.rate[s.fastest], -s.log_unit);
+}
+
+std::vector<double> uniform_angles(std::size_t tokens, std::uint64_t seed,
+                                   std::uint64_t replicate) {
+  const Stream stream(seed, "uniform angles");
+  std::vector<double> angles(tokens);
+  for (std::size_t i = 0; i < tokens; ++i) angles[i] = kTurn * stream.uniform(replicate, i);
+  return angles;
+}
+
+ClusterHistory watch_clusters(const ClusterRun& run) {
+  const flow::Time unit = e_foldings(run.rule, run.beta, 1);
+  const auto in_units = [&](const flow::Time& t) { return t.in_unit(unit.log()); };
+  const double end = in_units(run.end);
+  if (!(end >= 0 && end <= kSpacing * kMostMoments))
+    throw Error(fmt::format("{:.3g} e-foldings are not allowed; allowed: 0 to {:.3g}", end,
+                            kSpacing * kMostMoments));
+  CircleTokens flow({.rule = run.rule, .beta = run.beta}, run.tokens);
+  flow::Plan plan{.end = run.end, .tolerance = run.tolerance};
+  for (double t = 0; t < end * (1 - 1e-9); t += kSpacing)
+    plan.outputs.emplace_back(t * unit.mantissa(), unit.exponent());
+  plan.outputs.push_back(run.end);
+  flow::Progress progress{.state = uniform_angles(run.tokens, run.seed, run.replicate)};
+  const double radius = 0.5 / std::sqrt(std::max(1.0, run.beta));
+  ClusterHistory history;
+  const auto look = [&](const flow::Time& time, std::span<const double> angles) {
+    const auto maxima = density_maxima(flow, run.beta, angles);
+    history.moments.push_back({in_units(time), maxima.size(), loose_share(angles, maxima, radius)});
+  };
+  history.status =
+      flow::run(flow, flow::dormand_prince(), plan, progress, {.output = look, .stop = run.stop});
+  return history;
+}
+
+}  // namespace attractor::meanfield

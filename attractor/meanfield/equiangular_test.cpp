@@ -1,0 +1,536 @@
+#include "attractor/meanfield/equiangular.hpp"
+
+#include <algorithm>
+#include <array>
+#include <boost/math/special_functions/expint.hpp>
+#include <limits>
+#include <numbers>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "tests/support/refusal.hpp"
+
+namespace attractor::meanfield {
+namespace {
+
+using N = Normalisation;
+
+constexpr Rule kSa = Rule::softmax, kUsa = Rule::unnormalised;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+#define EXPECT_RELATIVE(value, truth, tolerance) \
+  EXPECT_NEAR(value, truth, (tolerance)*std::abs(truth))
+
+EquiangularState state(const Equiangular& e, double time) {
+  return EquiangularFlow(e).at(std::log(time));
+}
+
+// ---- Truths that share nothing with the quadrature.
+
+/// Time to the gap w by exponential integrals (theory A6).
+double closed_form_time(const Equiangular& e, double w) {
+  using boost::math::expint;
+  const double n = e.tokens, b = e.beta, a = 1 / (n - 1), w0 = 1 - e.cosine0;
+  const auto log_ratio = [&](double v) { return std::log((n - (n - 1) * v) / v); };
+  const double ei = expint(b * w0) - expint(b * w);
+  const double e1 = expint(1, b * (1 - w0 + a)) - expint(1, b * (1 - w + a));
+  if (e.rule == kUsa) return (std::exp(-b) * ei + std::exp(b * a) * e1) / 2;
+  return ((n - 1) * (log_ratio(w) - log_ratio(w0)) + ei + std::exp(b * (1 + a)) * e1) / (2 * n);
+}
+
+/// The common curve of pre, peri and ln-scaling (theory A7).
+double closed_form_log_norm(double n, double b, double w) {
+  using boost::math::expint;
+  const double a = 1 / (n - 1);
+  const double ex = expint(b) - expint(b * w) +
+                    std::exp(b * (1 + a)) * (expint(1, b * a) - expint(1, b * (1 - w + a)));
+  return (-(n - 1) / n * std::log(w) - std::log(n - (n - 1) * w) / n + ex / n) / 2;
+}
+
+// ---- Theory A6.
+
+struct CosineCase {
+  double tokens, beta, cosine0, sa_time, sa, usa_time, usa;
+};
+
+TEST(EquiangularReduction, CosinesOfTheoryA6) {
+  const std::vector<CosineCase> cases = {
+      {2, 1, 0, 1, 0.579195336911065, 0.5, 0.588061883760116},
+      {4, 1, 0, 1, 0.479486782185420, 1, 0.832087876468885},
+      {8, 1, 0, 2, 0.816342358568763, 1, 0.600585065136073},
+      {8, 4, 0, 5, 0.616837375839616, 0.5, 0.369686580077663},
+      {16, 2, 0, 2, 0.599545694786993, 0.8, 0.277810074435709},
+      {32, 1, 0, 3, 0.914207011654176, 2, 0.894673749151390},
+      {64, 4, 0, 3, 0.424196498305890, 0.4, 0.0197298066987751},
+      {128, 0, 0, 2, 0.295147004654848, 2, 0.295147004654848},
+      {1000, 5, 0, 3, 0.169619520169067, 0.5, 0.00172512889526127},
+      {16, 2, 0.3, 1, 0.746782843645001, 0.25, 0.617803761876330},
+      {8, 4, -0.1, 2, -0.0816381448787526, 0.5, -0.0580262332002084}};
+  for (const CosineCase& c : cases) {
+    SCOPED_TRACE(testing::Message() << "n = " << c.tokens << ", beta = " << c.beta);
+    Equiangular e{.tokens = c.tokens, .beta = c.beta, .cosine0 = c.cosine0};
+    EXPECT_RELATIVE(state(e, c.sa_time).cosine, c.sa, 1e-12);
+    e.rule = kUsa;
+    EXPECT_RELATIVE(state(e, c.usa_time).cosine, c.usa, 1e-12);
+  }
+}
+
+TEST(EquiangularReduction, TerminalConstantsOfTheoryA6) {
+  const struct {
+    double tokens, beta, constant;
+  } cases[] = {{4, 1, 1.909813788678},   {8, 1, 1.533149777739},  {8, 2, 3.734953426363},
+               {8, 4, 2310.174914114},   {32, 2, 1.723449774766}, {64, 4, 9.450025737555},
+               {1000, 5, 2.086955375969}};
+  for (const auto& c : cases)
+    EXPECT_RELATIVE(std::exp(log_terminal_constant(c.tokens, c.beta)), c.constant, 1e-12);
+  EXPECT_EQ(log_terminal_constant(7, 0), 0);
+  // mpmath, 80 digits.
+  EXPECT_RELATIVE(log_terminal_constant(8, 20), 19739196.667259473, 1e-13);
+  EXPECT_RELATIVE(log_terminal_constant(1e30, 80), 3553254.92351799, 1e-12);
+  EXPECT_RELATIVE(log_terminal_constant(2, 600), 6.2884021047543326e257, 1e-12);
+  EXPECT_EQ(log_terminal_constant(2, 1e6), kInfinity);
+}
+
+TEST(EquiangularReduction, PhaseDiagramOfTheoryA6) {
+  const struct {
+    double beta, sa, usa;
+  } cases[] = {{0, 5.186260981120, 5.186260981120},  {1, 5.270283907586, 2.897048622990},
+               {2, 5.458393682898, 1.880417099555},  {3, 5.897609345690, 1.391519119167},
+               {4, 6.953501848808, 1.130770341296},  {5, 9.544329203520, 0.9746065980440},
+               {6, 15.99531354920, 0.8702302582826}, {8, 73.44567591095, 0.7344912435041}};
+  for (const auto& c : cases) {
+    Equiangular e{.tokens = 32, .beta = c.beta};
+    EXPECT_RELATIVE(EquiangularFlow(e).arrival(0.999).time(), c.sa, 1e-12);
+    e.rule = kUsa;
+    EXPECT_RELATIVE(EquiangularFlow(e).arrival(0.999).time(), c.usa, 1e-12);
+  }
+}
+
+TEST(EquiangularReduction, HalfCollapseTimes) {
+  const struct {
+    double tokens, beta, sa, usa;
+  } cases[] = {{8, 1, 1.2648254740965817, 0.8933281849853163},
+               {64, 4, 3.1679441419869443, 1.3050849899162485},
+               {1000, 5, 3.8180256793730839, 2.4735183141772904},
+               {1000, 9, 20.87801540967818, 2.1506740585648587}};
+  for (const auto& c : cases) {
+    Equiangular e{.tokens = c.tokens, .beta = c.beta};
+    EXPECT_RELATIVE(EquiangularFlow(e).half_collapse().time(), c.sa, 1e-13);
+    e.rule = kUsa;
+    EXPECT_RELATIVE(EquiangularFlow(e).half_collapse().time(), c.usa, 1e-13);
+  }
+}
+
+TEST(EquiangularReduction, ExponentialIntegralsGiveTheSameTimes) {
+  for (const Rule rule : {kSa, kUsa})
+    for (const double n : {2.0, 5.5, 40.0})
+      for (const double beta : {0.5, 2.0, 6.0})
+        for (const double start : {-0.02, 0.0, 0.4})
+          for (const double level : {0.5, 0.75, 0.9}) {
+            const Equiangular e{.tokens = n, .beta = beta, .cosine0 = start, .rule = rule};
+            EXPECT_RELATIVE(EquiangularFlow(e).arrival(level).time(),
+                            closed_form_time(e, 1 - level), 2e-12)
+                << n << " " << beta << " " << start << " " << level;
+          }
+}
+
+TEST(EquiangularReduction, WithoutLogitsTheSolutionIsElementary) {
+  for (const double n : {2.0, 128.0, 1e30})
+    for (const double t : {1e-8, 0.3, 7.0, 40.0, 5000.0}) {
+      const EquiangularState s = state({.tokens = n, .beta = 0}, t);
+      const double decay = std::exp(-2 * t);
+      // Of t, ln t is known to its last digit.
+      const double rounding = 4e-16 * (1 + t) * (1 + std::abs(std::log(t)));
+      EXPECT_RELATIVE(s.cosine, -std::expm1(-2 * t) / (1 + (n - 1) * decay), rounding);
+      EXPECT_NEAR(s.log_gap, std::log(n) - 2 * t - std::log1p((n - 1) * decay), 2e-14 + rounding);
+    }
+}
+
+// ---- Far away: truths by mpmath with 50 to 80 digits from the closed form.
+
+TEST(EquiangularFar, GapsFarBelowDoublePrecision) {
+  const struct {
+    double tokens, beta, time, log_gap;
+    Rule rule;
+  } cases[] = {{8, 2, 300, -596.60282310932767, kSa},
+               {64, 4, 1000, -1993.5950994515876, kSa},
+               {8, 1, 100, -538.15832977020248, kUsa},
+               {2, 3, 50, -92.965011594876421, kSa}};
+  for (const auto& c : cases) {
+    const Equiangular e{.tokens = c.tokens, .beta = c.beta, .rule = c.rule};
+    EXPECT_RELATIVE(state(e, c.time).log_gap, c.log_gap, 1e-14);
+    EXPECT_RELATIVE(EquiangularFlow(e).arrival_at_gap(c.log_gap).time(), c.time, 1e-14);
+  }
+}
+
+TEST(EquiangularFar, ManyTokensAndLargeBeta) {
+  const struct {
+    double tokens, beta, start, level, log_time;
+    Rule rule;
+  } cases[] = {{1e30, 5, 0, 0.5, 3.5420826463501659, kSa},
+               {1e30, 60, 0, 0.5, 3.5421891463066579, kSa},
+               {1e30, 75, 0, 0.5, 9.3941247817187925, kSa},
+               {1e30, 5, 0, 0.5, 3.512874225609048, kUsa},
+               {1e12, 30, 0, 0.9, 4.9521591200287968, kSa},
+               {8, 300, -0.125, 0.9, 332.91619588596968, kSa},
+               {8, 1000, 0, 0.9, 992.39316422181426, kSa},
+               {8, 1000, 0, 0.9, -5.5273942365059041, kUsa},
+               {32, 1e4, 0.25, 0.999, 7488.2149200347204, kSa},
+               {32, 1e4, 0.25, 0.999, -2508.3193440624799, kUsa},
+               {1000, 1e6, 0, 0.9, 999985.49034575318, kSa},
+               {1000, 1e6, 0, 0.9, -7.6018989678378626, kUsa}};
+  for (const auto& c : cases) {
+    const Equiangular e{.tokens = c.tokens, .beta = c.beta, .cosine0 = c.start, .rule = c.rule};
+    const Arrival arrival = EquiangularFlow(e).arrival(c.level);
+    EXPECT_EQ(arrival.status, Arrival::Status::reached);
+    // ln t ~ beta w: the exponent beta w of a double is known to 2e-16 beta.
+    EXPECT_NEAR(arrival.log_time, c.log_time, 1e-13 + 4e-16 * c.beta) << c.tokens << " " << c.beta;
+  }
+}
+
+TEST(EquiangularFar, ExponentialTails) {
+  for (const auto& [n, beta] : {std::pair{8.0, 2.0}, {64.0, 4.0}, {1000.0, 5.0}}) {
+    const double log_k = log_terminal_constant(n, beta);
+    for (const double t : {60.0, 1e4, 1e9})
+      EXPECT_RELATIVE(state({.tokens = n, .beta = beta}, t).log_gap, std::log(n) + log_k - 2 * t,
+                      1e-14);
+    const Equiangular usa{.tokens = n, .beta = beta, .rule = kUsa};
+    for (const double t : {40.0, 1e7})
+      EXPECT_RELATIVE(state(usa, t).log_gap, std::log(n) + n * log_k - 2 * std::exp(beta) * t,
+                      2e-14);
+  }
+}
+
+TEST(EquiangularFar, GrowingNormsInDoublyExponentialTimes) {
+  // mpmath: t = int r q dx with r from exponential integrals.
+  const struct {
+    double tokens, beta, level, pre, peri;
+  } cases[] = {{8, 2, 0.9, 1.9520456544176073, 1.7221282074258772},
+               {8, 8, 0.9, 129.7895537760298, 129.714640978687},
+               {8, 14, 0.9, 32983.724343608054, 32983.68079962098},
+               {1000, 5, 0.99, 2.9260699619180981, 2.6754050888170866},
+               {1000, 12, 0.9, 326.49406859018639, 326.3378483230077}};
+  for (const auto& c : cases) {
+    Equiangular e{.tokens = c.tokens, .beta = c.beta, .norm = N::pre};
+    EXPECT_RELATIVE(EquiangularFlow(e).arrival(c.level).log_time, c.pre, 1e-13);
+    e.norm = N::peri;
+    EXPECT_RELATIVE(EquiangularFlow(e).arrival(c.level).log_time, c.peri, 1e-13);
+  }
+}
+
+TEST(EquiangularFar, TimesWhoseLogarithmOverflowsAreNotDelivered) {
+  const EquiangularFlow frozen({.tokens = 8, .beta = 1000, .norm = N::pre});
+  EXPECT_EQ(frozen.arrival(0.9).status, Arrival::Status::beyond_range);
+  EXPECT_EQ(frozen.arrival(0.9).log_time, kInfinity);
+  EXPECT_TRUE(std::isnan(frozen.sensitivity(std::log(0.1)).log_time_by_beta));
+  // The forward question has an answer: nothing moves, norms grow like 1 + t.
+  const EquiangularState s = frozen.at(std::log(1e6));
+  EXPECT_LT(s.cosine, 1e-300);
+  EXPECT_RELATIVE(s.norm(), 1 + 1e6, 1e-12);
+  EXPECT_RELATIVE(frozen.at(1e5).log_norm, 1e5, 1e-12);
+  // Largest delivered: ln t = ln r ~ e^beta / (2n) ...
+  const EquiangularFlow slow({.tokens = 8, .beta = 690, .norm = N::peri});
+  EXPECT_RELATIVE(slow.arrival(0.9).log_time,
+                  EquiangularFlow({.tokens = 8, .beta = 690}).arrival(0.9).time(), 1e-12);
+}
+
+// ---- Theory A7.
+
+struct SchemeCase {
+  N norm;
+  double cosine1, cosine5, norm5, cosine20, norm20;
+};
+
+TEST(EquiangularSchemes, TableOfTheoryA7) {
+  const std::vector<SchemeCase> cases = {
+      {N::post, 0.230696012555, 0.998645534025, 1, 1, 1},
+      {N::pre, 0.168809527577, 0.803124142869, 4.22679448178, 0.989247041955, 18.6118240793},
+      {N::peri, 0.308871998858, 0.878872731884, 5.45905615669, 0.990905687044, 20.2422929440},
+      {N::sandwich, 0.308871998858, 0.878872731884, 5.45905615669, 0.990905687044, 20.2422929440},
+      {N::ngpt, 0.487100263690, 0.999722339389, 1, 1, 1},
+      {N::ln_scaling, 0.136023113167, 0.550999425732, 2.62816126554, 0.903508257982, 6.13966882269},
+      {N::mix, 0.230696012555, 0.924102203332, 4.13072187503, 0.996306893154, 18.9093333728}};
+  for (const SchemeCase& c : cases) {
+    SCOPED_TRACE(name(c.norm));
+    const EquiangularFlow flow({.tokens = 8, .beta = 2, .norm = c.norm});
+    EXPECT_RELATIVE(flow.at(0).cosine, c.cosine1, 5e-12);
+    EXPECT_RELATIVE(flow.at(std::log(5)).cosine, c.cosine5, 2e-12);
+    EXPECT_RELATIVE(flow.at(std::log(5)).norm(), c.norm5, 2e-12);
+    EXPECT_RELATIVE(flow.at(std::log(20)).cosine, c.cosine20, 2e-12);
+    EXPECT_RELATIVE(flow.at(std::log(20)).norm(), c.norm20, 3e-12);
+  }
+}
+
+TEST(EquiangularSchemes, InitialSpeedsOfTheoryA7) {
+  const struct {
+    double tokens, beta, plain, unit;
+  } cases[] = {{8, 2, 0.1389945237720, 0.2548274222271},
+               {64, 4, 0.01700707025949, 0.03625022184140},
+               {1000, 5, 0.001743051301211, 0.01318031480844}};
+  for (const auto& c : cases)
+    for (const N n : kNormalisations) {
+      const Equiangular e{
+          .tokens = c.tokens, .beta = c.beta, .norm = n, .alpha = 0.25, .deepnorm_scale = 2};
+      const bool unit = n == N::peri || n == N::sandwich || n == N::ngpt;
+      const double factor = n == N::ngpt ? 0.25 : n == N::deepnorm ? 0.5 : 1;
+      const EquiangularState start = EquiangularFlow(e).at(-kInfinity);
+      EXPECT_RELATIVE(start.speed(), factor * (unit ? c.unit : c.plain), 1e-12) << name(n);
+      EXPECT_EQ(start.cosine, 0);
+      EXPECT_EQ(start.norm(), 1);
+    }
+}
+
+TEST(EquiangularSchemes, SpeedIsTheDerivative) {
+  for (const N n : kNormalisations)
+    for (const double t : {0.4, 0.999, 3.0, 40.0}) {
+      const EquiangularFlow flow({.tokens = 20, .beta = 3, .cosine0 = 0.05, .norm = n});
+      const double h = 1e-5 * std::min(t, 1.0);
+      const double change = flow.at(std::log(t - h)).gap() - flow.at(std::log(t + h)).gap();
+      EXPECT_RELATIVE(flow.at(std::log(t)).speed(), change / (2 * h), 2e-8) << name(n) << t;
+    }
+}
+
+TEST(EquiangularSchemes, TailsOfTheoryA7) {
+  const double k = std::exp(log_terminal_constant(8, 2));
+  const auto gap = [](N norm, double t) {
+    return state({.tokens = 8, .beta = 2, .norm = norm}, t).gap();
+  };
+  EXPECT_RELATIVE(gap(N::pre, 1e4), 3.736121717e-8, 2e-10);
+  EXPECT_RELATIVE(gap(N::peri, 1e4), 3.734832564e-8, 2e-10);
+  for (const N norm : {N::pre, N::peri, N::sandwich})
+    EXPECT_RELATIVE(gap(norm, 1e13) * 1e26, k, 1e-12) << name(norm);
+  EXPECT_RELATIVE(gap(N::ln_scaling, 1e26) * 4e26, k, 1e-12);
+  EXPECT_RELATIVE(state({.tokens = 8, .beta = 2, .norm = N::damped_post}, 8).cosine, 0.990088255027,
+                  1e-12);
+  EXPECT_RELATIVE(state({.tokens = 8, .beta = 2, .norm = N::damped_post}, 1e4).log_gap,
+                  std::log(8 * k) - 4 * (std::sqrt(1 + 1e4) - 1), 1e-13);
+  EXPECT_RELATIVE(
+      state({.tokens = 8, .beta = 2, .norm = N::deepnorm, .deepnorm_scale = 3}, 300).log_gap,
+      std::log(8 * k) - 200, 1e-13);
+  for (const auto& [n, beta, c] :
+       {std::tuple{8.0, 2.0, 6.1170496819}, std::tuple{64.0, 4.0, 18.282352771}}) {
+    const Equiangular e{.tokens = n, .beta = beta, .norm = N::ngpt, .alpha = 0.5};
+    EXPECT_NEAR(state(e, 200).log_gap, std::log(c) - 200, 1e-10);
+  }
+  const Equiangular mix{.tokens = 8, .beta = 2, .norm = N::mix, .switch_time = 5};
+  EXPECT_RELATIVE(state(mix, 1e12).gap() * 1e24, 0.001354925280, 1e-9);
+}
+
+TEST(EquiangularSchemes, LateLawsFromAnyStart) {
+  for (const N norm : kNormalisations)
+    for (const double start : {-0.1, 0.0, 0.6}) {
+      Equiangular e{.tokens = 8, .beta = 2, .cosine0 = start, .norm = norm, .switch_time = 3};
+      const bool power = norm == N::pre || norm == N::peri || norm == N::sandwich ||
+                         norm == N::mix || norm == N::ln_scaling;
+      const EquiangularFlow flow(e);
+      const double late = power ? std::log(1e24) : std::log(700);
+      EXPECT_NEAR(flow.log_tail(late), flow.at(late).log_gap, 1e-10) << name(norm);
+      const double early = norm == N::mix ? std::log(4) : 0.5;  // after it has switched
+      EXPECT_GT(std::abs(flow.log_tail(early) - flow.at(early).log_gap), 1e-3) << name(norm);
+    }
+  const EquiangularFlow usa({.tokens = 8, .beta = 2, .cosine0 = 0.2, .rule = kUsa});
+  EXPECT_NEAR(usa.log_tail(3), usa.at(3).log_gap, 1e-11);
+  const double k = log_terminal_constant(8, 2);
+  EXPECT_NEAR(EquiangularFlow({.tokens = 8, .beta = 2}).log_tail(2),
+              std::log(8) + k - 2 * std::exp(2), 1e-12);
+}
+
+TEST(EquiangularSchemes, OneCurveForAllGrowingNorms) {
+  for (const N norm : {N::pre, N::peri, N::sandwich, N::ln_scaling})
+    for (const auto& [n, beta] : {std::pair{8.0, 2.0}, {3.0, 0.5}, {100.0, 4.0}})
+      for (const double t : {0.5, 7.0, 30.0}) {
+        const EquiangularState s = state({.tokens = n, .beta = beta, .norm = norm}, t);
+        EXPECT_NEAR(s.log_norm, closed_form_log_norm(n, beta, s.gap()), 1e-12) << name(norm);
+      }
+}
+
+TEST(EquiangularSchemes, ClocksOfTheSameFlow) {
+  // The differential equations of theory A7, by classical Runge-Kutta, share no code with clocks.
+  const double n = 12, beta = 3, alpha = 0.3, tau = 2, a = 1.7, end = 6;
+  for (const N norm : kNormalisations) {
+    const auto rate = [&](double t, double g) -> std::array<double, 3> {
+      const double e = std::exp(beta * (g - 1)), z = 1 + (n - 1) * e, p = e / z, p0 = 1 / z;
+      const double along = p0 + (n - 1) * p * g;
+      const double size = std::sqrt(p0 * p0 + (n - 1) * p * p + 2 * (n - 1) * p0 * p * g +
+                                    (n - 1) * (n - 2) * p * p * g);
+      const double q = std::sqrt(1 + t);
+      const bool later = t >= tau;
+      switch (norm) {  // speed with s = 1 at r = 1, its power of r, r'
+        case N::post:
+          return {1, 0, 0};
+        case N::pre:
+          return {1, 1, along};
+        case N::mix:
+          return later ? std::array<double, 3>{1, 1, along} : std::array{1.0, 0.0, 0.0};
+        case N::peri:
+        case N::sandwich:
+          return {1 / size, 1, along / size};
+        case N::ngpt:
+          return {alpha / size, 0, 0};
+        case N::ln_scaling:
+          return {1 / q, 1, along / q};
+        case N::damped_post:
+          return {1 / q, 0, 0};
+        case N::deepnorm:
+          return {1 / a, 0, 0};
+      }
+      return {};
+    };
+    double g = 0.1, r = 1;
+    const int steps = 6000;
+    const double h = end / steps;
+    for (int k = 0; k < steps; ++k) {
+      const auto f = [&](double c, double gg, double rr) -> std::array<double, 2> {
+        // Inside the step: the switch of mix falls on a step boundary.
+        const double t = h * (k + 0.5 + (c - 0.5) * (norm == N::mix ? 0.999 : 1));
+        const auto [speed, power, growth] = rate(t, gg);
+        const double p = 1 / (std::exp(beta * (1 - gg)) + n - 1);
+        return {2 * speed * p * (1 - gg) * (1 + (n - 1) * gg) / (power > 0 ? rr : 1), growth};
+      };
+      const auto k1 = f(0, g, r), k2 = f(0.5, g + h / 2 * k1[0], r + h / 2 * k1[1]);
+      const auto k3 = f(0.5, g + h / 2 * k2[0], r + h / 2 * k2[1]);
+      const auto k4 = f(1, g + h * k3[0], r + h * k3[1]);
+      g += h / 6 * (k1[0] + 2 * k2[0] + 2 * k3[0] + k4[0]);
+      r += h / 6 * (k1[1] + 2 * k2[1] + 2 * k3[1] + k4[1]);
+    }
+    const EquiangularState s = state({.tokens = n,
+                                      .beta = beta,
+                                      .cosine0 = 0.1,
+                                      .norm = norm,
+                                      .alpha = alpha,
+                                      .switch_time = tau,
+                                      .deepnorm_scale = a},
+                                     end);
+    EXPECT_NEAR(s.cosine, g, 1e-11) << name(norm);
+    EXPECT_RELATIVE(s.norm(), r, 1e-11) << name(norm);
+  }
+}
+
+// ---- Forward and back.
+
+TEST(EquiangularRoundTrip, TimeToGapToTime) {
+  for (const N norm : kNormalisations)
+    for (const double n : {2.0, 77.7, 1e9, 1e30})
+      for (const double beta : {0.0, 1.0, 12.0})
+        for (const double log_time : {-9.0, 0.3, 2.0, 9.0, 300.0}) {
+          const EquiangularFlow flow(
+              {.tokens = n, .beta = beta, .cosine0 = 0.01, .norm = norm, .switch_time = 2});
+          const EquiangularState s = flow.at(log_time);
+          // ln(1 - cosine) of a double says little about the distance to the start.
+          if (s.cosine < 0.02 || std::isinf(s.log_gap)) continue;
+          const Arrival back = flow.arrival_at_gap(s.log_gap);
+          ASSERT_EQ(back.status, Arrival::Status::reached);
+          // The gap's own rounding, in units of ln t.
+          const double slope = std::exp(s.log_speed - s.log_gap + log_time);
+          EXPECT_NEAR(back.log_time, log_time,
+                      1e-13 * (1 + std::abs(log_time)) + 1e-15 * (1 - s.log_gap) / slope)
+              << name(norm) << " " << n << " " << beta << " " << log_time;
+        }
+}
+
+TEST(EquiangularRoundTrip, FromNearTheSimplex) {
+  for (const double n : {2.0, 8.0, 1e6})
+    for (const double share : {1e-9, 1e-14}) {
+      const double start = -(1 - share) / (n - 1);
+      const EquiangularFlow flow({.tokens = n, .beta = 1, .cosine0 = start});
+      const double sigma = std::fma(n - 1, start, 1.0);
+      // Escape rate 2 n p: linear theory while sigma is small.
+      const double p = 1 / (std::exp(n / (n - 1)) + n - 1),
+                   t = std::log(1e-2 / share) / (2 * n * p);
+      const double grown = std::fma(n - 1, flow.at(std::log(t)).cosine, 1.0);
+      EXPECT_RELATIVE(grown, sigma * std::exp(2 * n * p * t), 0.02) << n << " " << share;
+    }
+}
+
+TEST(EquiangularRoundTrip, SimplexNeverTurns) {
+  for (const N norm : kNormalisations) {
+    const EquiangularFlow flow({.tokens = 3, .beta = 2, .cosine0 = -0.5, .norm = norm});
+    EXPECT_EQ(flow.at(100).cosine, -0.5);
+    EXPECT_EQ(flow.at(100).speed(), 0);
+    EXPECT_EQ(flow.arrival(0.5).status, Arrival::Status::never);
+    EXPECT_EQ(flow.half_collapse().status, Arrival::Status::never);
+  }
+  // ... but tokens still grow: <theta, A> = p_0 - p.
+  const double e = std::exp(-3.0), lead = (1 - e) / (1 + 2 * e);
+  const auto norm_at = [](N norm, double t) {
+    return state({.tokens = 3, .beta = 2, .cosine0 = -0.5, .norm = norm}, t).norm();
+  };
+  EXPECT_RELATIVE(norm_at(N::pre, 5), 1 + 5 * lead, 1e-14);
+  EXPECT_RELATIVE(norm_at(N::peri, 5), 6.0, 1e-14);
+  EXPECT_RELATIVE(norm_at(N::mix, 5), 1 + 4 * lead, 1e-14);
+  EXPECT_RELATIVE(norm_at(N::ln_scaling, 8), 1 + 4 * lead, 1e-14);
+}
+
+TEST(EquiangularRoundTrip, LevelsBehindTheStartAreNeverReached) {
+  const EquiangularFlow flow({.tokens = 8, .beta = 1, .cosine0 = 0.4});
+  EXPECT_EQ(flow.arrival(0.3).status, Arrival::Status::never);
+  EXPECT_EQ(flow.arrival(0.4).status, Arrival::Status::reached);
+  EXPECT_EQ(flow.arrival(0.4).log_time, -kInfinity);
+  EXPECT_EQ(flow.at(-kInfinity).cosine, 0.4);
+  EXPECT_EQ(flow.at(1e300).cosine, 1);
+}
+
+// ---- Derived quantities.
+
+TEST(EquiangularSensitivity, AgainstDerivativesOfTheClosedForm) {
+  const struct {
+    double tokens, beta, level, by_beta, by_log_tokens;
+    Rule rule;
+  } cases[] = {{8, 2, 0.9, 0.2261882776890842, 0.043696974462643802, kSa},
+               {64, 4, 0.5, -0.088748100883158023, 0.32972008336897909, kUsa},
+               {1000, 12, 0.9, 0.96448281216654208, -0.74916073019316809, kSa}};
+  for (const auto& c : cases) {
+    const EquiangularFlow flow({.tokens = c.tokens, .beta = c.beta, .rule = c.rule});
+    const Sensitivity s = flow.sensitivity(std::log1p(-c.level));
+    EXPECT_RELATIVE(s.log_time_by_beta, c.by_beta, 1e-9);
+    EXPECT_RELATIVE(s.log_time_by_log_tokens, c.by_log_tokens, 1e-9);
+  }
+}
+
+TEST(EquiangularSensitivity, OfTheCosineAtAFixedTime) {
+  for (const N norm : kNormalisations) {
+    const Equiangular e{.tokens = 30, .beta = 3, .cosine0 = -0.01, .norm = norm};
+    const EquiangularState s = state(e, 4);
+    const Sensitivity by = EquiangularFlow(e).sensitivity(s.log_gap);
+    Equiangular more = e, less = e;
+    more.beta += 1e-4, less.beta -= 1e-4;
+    EXPECT_RELATIVE(by.cosine_by_beta, (state(more, 4).cosine - state(less, 4).cosine) / 2e-4,
+                    1e-6);
+    more = less = e;
+    more.tokens *= std::exp(1e-4), less.tokens *= std::exp(-1e-4);
+    EXPECT_RELATIVE(by.cosine_by_log_tokens, (state(more, 4).cosine - state(less, 4).cosine) / 2e-4,
+                    1e-6);
+  }
+}
+
+TEST(EquiangularEnergy, RatioToConsensus) {
+  // (e^beta + (n-1) e^{beta g}) / (2 beta n) over e^beta / (2 beta).
+  EXPECT_RELATIVE(energy_ratio(6, 2, std::log(0.7)),
+                  (std::exp(2) + 5 * std::exp(0.6)) / (6 * std::exp(2)), 1e-15);
+  EXPECT_EQ(energy_ratio(6, 2, -kInfinity), 1);
+  EXPECT_RELATIVE(energy_ratio(1e30, 1e6, 0), 1e-30, 1e-15);
+}
+
+TEST(EquiangularRefusals, NameTheValueAndWhatIsAllowed) {
+  const auto says = [](const Equiangular& e) { return refusal([&] { EquiangularFlow flow(e); }); };
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_SAYS(says({.tokens = 1.5}), "tokens = 1.5 is not allowed; allowed: 2 to 1e30");
+  EXPECT_SAYS(says({.tokens = nan}), "tokens = nan");
+  EXPECT_SAYS(says({.beta = -1}), "beta = -1");
+  EXPECT_SAYS(says({.beta = 1e7}), "0 to 1e6");
+  EXPECT_SAYS(says({.tokens = 5, .cosine0 = -0.3}), "-0.25 (the simplex of 5 tokens) to below 1");
+  EXPECT_SAYS(says({.cosine0 = 1}), "cosine0 = 1");
+  EXPECT_SAYS(says({.alpha = 0}), "alpha = 0");
+  EXPECT_SAYS(says({.switch_time = -1}), "switch time = -1");
+  EXPECT_SAYS(says({.deepnorm_scale = 0}), "deepnorm scale = 0");
+  EXPECT_SAYS(says({.rule = kUsa, .norm = N::pre}), "usa allows post only");
+  const EquiangularFlow flow({});
+  EXPECT_SAYS(refusal([&] { flow.at(1e301); }), "at most 1e300");
+  EXPECT_SAYS(refusal([&] { flow.at(nan); }), "ln t = nan");
+  EXPECT_SAYS(refusal([&] { flow.arrival(1); }), "level = 1");
+  EXPECT_SAYS(refusal([&] { flow.arrival_at_gap(1); }), "ln 2");
+}
+
+}  // namespace
+}  // namespace attractor::meanfield

@@ -1,0 +1,172 @@
+#include "attractor/meanfield/zonal_density.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <utility>
+
+#include "attractor/base/error.hpp"
+#include "attractor/base/threads.hpp"
+
+namespace attractor::meanfield {
+namespace {
+
+constexpr std::size_t kBlock = 128;
+constexpr double kNegligible = 1e-18;
+
+double natural_unit(const ZonalAttention& a) {
+  return a.rule == Rule::unnormalised ? -a.beta : 0.0;
+}
+
+/// e^log_unit lambda_0 (USA) or e^log_unit (SA).
+double speed_factor(const ZonalAttention& a, const SphereSpectrum& s, double log_unit) {
+  return std::exp(a.rule == Rule::softmax ? log_unit : log_unit + a.beta + s.log_scale);
+}
+
+/// V' over speed_factor. Softmax: sin(angle) |V'| <= 1 is a mean of tangent parts; where the
+/// partition function is lost to rounding there is no mass either.
+double slope_of_potential(Rule rule, double slope, double partition, double sine) {
+  if (rule == Rule::unnormalised) return slope;
+  if (!(partition > 0)) return 0;
+  return sine > 0 ? std::clamp(slope / partition, -1 / sine, 1 / sine) : 0.0;
+}
+
+SphereSpectrum enough_degrees(const ZonalAttention& attention) {
+  if (attention.dim < 2)
+    throw Error(fmt::format("dim = {} is not allowed; allowed: at least 2", attention.dim));
+  return resolved_spectrum(attention.dim, attention.beta, kNegligible);
+}
+
+}  // namespace
+
+ZonalDensity::ZonalDensity(const ZonalAttention& attention, std::size_t degrees)
+    : attention_(attention), log_unit_(natural_unit(attention)) {
+  if (attention.dim < 2)
+    throw Error(fmt::format("dim = {} is not allowed; allowed: at least 2", attention.dim));
+  if (degrees < 2 || degrees > 1024)
+    throw Error(fmt::format("modes = {} is not allowed; allowed: 2 to 1024", degrees));
+  const std::size_t count = degrees + 1;
+  spectrum_ = sphere_spectrum(attention.dim, attention.beta, count);
+  // f V' p_l' (1 - t^2) has degree 3L: 3L/2 + 1 nodes integrate it.
+  rule_ = gauss_rule(attention.dim,
+                     attention.rule == Rule::softmax ? 2 * count : (3 * degrees) / 2 + 1);
+  const Gegenbauer basis(attention.dim, count);
+  const std::size_t nodes = rule_.nodes.size();
+  p_.resize(nodes * count);
+  slopes_.resize(nodes * count);
+  for (std::size_t q = 0; q < nodes; ++q)
+    basis.values_and_slopes(rule_.nodes[q], std::span(p_).subspan(q * count, count),
+                            std::span(slopes_).subspan(q * count, count));
+  at_pole_.resize(count);
+  basis.values(1, at_pole_);
+}
+
+void ZonalDensity::drift(std::span<const double> state, double log_unit,
+                         std::span<double> out) const {
+  const std::size_t count = spectrum_.count();
+  assert(state.size() + 1 == count);
+  const double factor = speed_factor(attention_, spectrum_, log_unit);
+  const double noise = std::exp(log_unit) * attention_.noise;
+  for (std::size_t l = 1; l < count; ++l)
+    out[l - 1] = -noise * laplacian(attention_.dim, l) * state[l - 1];
+  for (std::size_t q = 0; q < rule_.nodes.size(); ++q) {
+    const double* p = p_.data() + q * count;
+    const double* slopes = slopes_.data() + q * count;
+    double f = 1, slope = 0, partition = 1;
+    for (std::size_t l = 1; l < count; ++l) {
+      const double c = state[l - 1];
+      f += c * p[l];
+      slope += spectrum_.pull[l] * c * slopes[l];
+      partition += spectrum_.ratio[l] * c * p[l];
+    }
+    const double t = rule_.nodes[q], squared_sine = (1 - t) * (1 + t);
+    slope = slope_of_potential(attention_.rule, slope, partition, std::sqrt(squared_sine));
+    const double flux = factor * rule_.weights[q] * f * squared_sine * slope;
+    for (std::size_t l = 1; l < count; ++l) out[l - 1] += flux * slopes[l];
+  }
+}
+
+std::vector<double> ZonalDensity::values(std::span<const double> state) const {
+  const std::size_t count = spectrum_.count();
+  std::vector<double> f(rule_.nodes.size(), 1.0);
+  for (std::size_t q = 0; q < f.size(); ++q)
+    for (std::size_t l = 1; l < count; ++l) f[q] += state[l - 1] * p_[q * count + l];
+  return f;
+}
+
+double ZonalDensity::resolution(std::span<const double> state) const {
+  const std::size_t last = degrees();
+  double largest = 0;
+  for (std::size_t l = last - (last + 7) / 8 + 1; l <= last; ++l) {
+    const double size = std::abs(state[l - 1]) / at_pole_[l];
+    largest = size <= largest ? largest : size;  // keeps NaN
+  }
+  return largest;
+}
+
+ZonalLabels::ZonalLabels(const ZonalAttention& attention, std::vector<double> weights)
+    : attention_(attention),
+      spectrum_(enough_degrees(attention)),
+      log_unit_(natural_unit(attention)),
+      weights_(std::move(weights)) {
+  assert(attention.noise == 0);
+}
+
+std::vector<double> ZonalLabels::coefficients(std::span<const double> angles,
+                                              std::size_t count) const {
+  assert(angles.size() == weights_.size());
+  const Gegenbauer basis(attention_.dim, count);
+  std::vector<std::vector<double>> partial((angles.size() + kBlock - 1) / kBlock);
+  parallel_for(angles.size(), kBlock, [&](std::size_t begin, std::size_t end) {
+    std::vector<double> p(count), &sums = partial[begin / kBlock];
+    sums.assign(count, 0.0);
+    for (std::size_t i = begin; i < end; ++i) {
+      basis.values(std::cos(angles[i]), p);
+      for (std::size_t l = 0; l < count; ++l) sums[l] += weights_[i] * p[l];
+    }
+  });
+  std::vector<double> result(count, 0.0);
+  for (const std::vector<double>& sums : partial)
+    for (std::size_t l = 0; l < count; ++l) result[l] += sums[l];
+  if (count > 0) result[0] = 1;
+  return result;
+}
+
+void ZonalLabels::drift(std::span<const double> angles, double log_unit,
+                        std::span<double> out) const {
+  const std::size_t count = spectrum_.count();
+  const std::vector<double> c = coefficients(angles, count);
+  const Gegenbauer basis(attention_.dim, count);
+  const double factor = speed_factor(attention_, spectrum_, log_unit);
+  parallel_for(angles.size(), kBlock, [&](std::size_t begin, std::size_t end) {
+    std::vector<double> p(count), slopes(count);
+    for (std::size_t i = begin; i < end; ++i) {
+      basis.values_and_slopes(std::cos(angles[i]), p, slopes);
+      double slope = 0, partition = 1;
+      for (std::size_t l = 1; l < count; ++l) {
+        slope += spectrum_.pull[l] * c[l] * slopes[l];
+        partition += spectrum_.ratio[l] * c[l] * p[l];
+      }
+      const double sine = std::sin(angles[i]);
+      out[i] =
+          -factor * sine * slope_of_potential(attention_.rule, slope, partition, std::abs(sine));
+    }
+  });
+}
+
+double zonal_order(std::size_t dim, std::span<const double> coefficients) {
+  return coefficients[1] / std::sqrt(static_cast<double>(dim));  // p_1 = sqrt(d) t
+}
+
+double zonal_log_energy(const SphereSpectrum& spectrum, std::span<const double> coefficients) {
+  const double order = zonal_order(spectrum.dim, coefficients);
+  if (spectrum.beta == 0) return std::log(0.5 * order * order);
+  double sum = 1;
+  for (std::size_t l = 1; l < std::min(coefficients.size(), spectrum.count()); ++l)
+    sum += spectrum.ratio[l] * coefficients[l] * coefficients[l];
+  return spectrum.beta + spectrum.log_scale + std::log(sum / (2 * spectrum.beta));
+}
+
+}  // namespace attractor::meanfield
