@@ -9,30 +9,18 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/experiment/checkpoint.hpp"
+#include "attractor/experiment/flow_model.hpp"
 #include "attractor/flow/run.hpp"
 #include "attractor/observe/pairs.hpp"
 #include "attractor/tokens/components.hpp"
-#include "attractor/tokens/token_file.hpp"
 
 namespace attractor::experiment {
 namespace {
 
-Attention attention_of(const FlowParameters& p, std::size_t dim) {
-  const auto matrix = [&](const std::string& file) {
-    return file.empty() ? std::vector<double>{} : read_square_matrix(file, dim).data;
-  };
-  return {.rule = rule_named(p.dynamics),
-          .beta = p.beta,
-          .dim = dim,
-          .on_sphere = p.space == "sphere",
-          .query = matrix(p.query),
-          .key = matrix(p.key),
-          .value = matrix(p.value)};
-}
-
 double merge_radius_of(const FlowParameters& p) {
   const bool automatic = p.merge_radius == "auto";
-  if (p.merge_radius == "off" || p.space != "sphere" || (automatic && p.stepper != "adaptive"))
+  const bool adaptive = stepper_of(p) == "adaptive";
+  if (p.merge_radius == "off" || p.space != "sphere" || !is_plain(p) || (automatic && !adaptive))
     return 0;
   // The committed error (1 + beta) radius^2 stays at a hundredth of the tolerance.
   if (automatic) return std::max(1e-9, 0.1 * std::sqrt(p.tolerance / (1 + p.beta)));
@@ -46,7 +34,7 @@ double cluster_cosine_of(const FlowParameters& p) {
 }
 
 void check_step(const FlowParameters& p, double log_unit) {
-  if (p.stepper != "adaptive" && !std::isfinite(flow::Time(p.step).in_unit(log_unit)))
+  if (stepper_of(p) != "adaptive" && !std::isfinite(flow::Time(p.step).in_unit(log_unit)))
     throw Error(fmt::format("step = {} times e^beta overflows at beta = {}; use --stepper adaptive",
                             p.step, p.beta));
 }
@@ -88,14 +76,15 @@ flow::Plan plan_of(const FlowParameters& p, double log_unit) {
                   .output_every_step = false,
                   .tolerance = p.tolerance,
                   .step = p.step,
-                  .max_steps = p.max_steps};
+                  .max_steps = p.max_steps,
+                  .noise = {.seed = p.seed, .substeps = p.noise_substeps}};
   const bool endless = std::isinf(p.time);
   const bool is_long = flow::Time(p.time).in_unit(log_unit) > 100;
   const std::string spacing = p.output_spacing != "auto" ? p.output_spacing
                               : endless                  ? "steps"
                               : is_long                  ? "log"
                                                          : "linear";
-  if (p.stepper == "layers")
+  if (stepper_of(p) == "layers")
     plan.end = flow::Time(std::ceil(p.time / p.step * (1 - 1e-12)) * p.step);
   if (spacing == "steps") {
     plan.output_every_step = true;
@@ -104,7 +93,7 @@ flow::Plan plan_of(const FlowParameters& p, double log_unit) {
   } else {
     plan.outputs =
         spacing == "log" ? log_times(p.time, p.outputs, log_unit) : linear_times(p.time, p.outputs);
-    if (p.stepper == "layers") plan.outputs = at_layers(plan.outputs, p.step);
+    if (stepper_of(p) == "layers") plan.outputs = at_layers(plan.outputs, p.step);
   }
   return plan;
 }
@@ -146,30 +135,46 @@ class Experiment {
         count_(start_.count()),
         command_(command(p)),
         record_(first_record(p)),
-        flow_(attention_of(with_files_from(p, context.files_from), start_.dim), count_,
-              record_.merge_radius),
-        logit_bound_(flow_.attention().logit_bound()),
-        plan_(plan_of(p, flow_.log_unit())),
+        model_(with_files_from(p, context.files_from), count_, start_.dim, record_.merge_radius),
+        plan_(plan_of(p, model_.flow().log_unit())),
         choice_(snapshot_count(p, count_ * start_.dim), plan_.outputs.size(), count_),
         options_{p.pair_threshold, std::sqrt(2 * (1 - record_.cluster_cosine)), p.seed,
                  p.exact_limit},
         tree_(count_, start_.dim, options_.cluster_radius) {
-    check_step(p, flow_.log_unit());
+    check_step(p, model_.flow().log_unit());
+    record_.engine = model_.engine();
   }
 
   FlowRecord run() {
     resume_or_start();
     const flow::Hooks hooks{
         .output = [&](const flow::Time& t, std::span<const double> s) { observe_at(t, s); },
-        .step = [&](const flow::Step& step) { tree_.watch(step, flow_.groups().owner()); },
+        .step = [&](const flow::Step& step) { watch(step); },
         .safe_point = [&](const flow::Progress& p) { safe_point(p); },
         .stop = context_.stop};
-    record_.status = flow::run(flow_, flow::tableau_named(p_.stepper), plan_, progress_, hooks);
+    record_.status = run_through_changes(hooks);
     if (record_.status == flow::Status::interrupted && !context_.directory.empty()) checkpoint();
     return finish();
   }
 
  private:
+  // The flow is one from change to change: each part is a run of its own.
+  flow::Status run_through_changes(const flow::Hooks& hooks) {
+    const flow::Tableau method = flow::tableau_named(stepper_of(p_));
+    flow::Plan part = plan_;
+    for (;;) {
+      part.end = model_.next_change(progress_.time, plan_.end);
+      const flow::Status status = flow::run(model_.flow(), method, part, progress_, hooks);
+      if (status != flow::Status::complete || !(progress_.time < plan_.end)) return status;
+      model_.enter(progress_.time, progress_.state);
+    }
+  }
+
+  // Tokens with lengths merge as directions, which the tree does not follow.
+  void watch(const flow::Step& step) {
+    if (!model_.has_lengths()) tree_.watch(step, model_.groups().owner());
+  }
+
   FlowRecord first_record(const FlowParameters& p) const {
     FlowRecord record;
     record.parameters = p;
@@ -188,20 +193,22 @@ class Experiment {
     if (!context_.directory.empty()) saved = load(checkpoint_file(), command_);
     if (!saved) {
       progress_.state = std::move(start_.data);
-      tree_.start(flow::Time(0), progress_.state, flow_.groups().owner());
+      model_.enter(progress_.time, progress_.state);
+      tree_.start(flow::Time(0), progress_.state, model_.groups().owner());
       return;
     }
     start_.data.clear();
     progress_ = std::move(saved->progress);
-    flow_.groups().restore(std::move(saved->owner), std::move(saved->coalescences),
-                           saved->merge_error);
+    model_.groups().restore(std::move(saved->owner), std::move(saved->coalescences),
+                            saved->merge_error);
     tree_.restore(std::move(saved->merges), std::move(saved->labels));
     record_.series = std::move(saved->series);
     record_.snapshots = std::move(saved->snapshots);
+    model_.enter(progress_.time, progress_.state);
   }
 
   void observe_at(const flow::Time& time, std::span<const double> state) {
-    const std::size_t now = flow_.groups().masses().size();
+    const std::size_t now = model_.groups().masses().size();
     const std::size_t before =
         record_.series.empty() ? count_
                                : static_cast<std::size_t>(record_.series.back().distinct_tokens);
@@ -212,16 +219,16 @@ class Experiment {
 
   observe::Observation measure(const flow::Time& time, std::span<const double> state,
                                bool thorough) const {
-    return observe::observe(flow_.attention(), logit_bound_, state, flow_.groups().masses(), time,
-                            options_, thorough);
+    return model_.observe(time, state, options_, thorough);
   }
 
   void take_snapshot(const flow::Time& time, std::span<const double> state) {
-    const Components found = components(state, start_.dim, options_.cluster_radius);
-    Snapshot snapshot{time, flow_.groups().expand(state), std::vector<std::uint32_t>(count_), {}};
+    const std::vector<double> shape = model_.directions(state);
+    const Components found = components(shape, start_.dim, options_.cluster_radius);
+    Snapshot snapshot{time, model_.groups().expand(shape), std::vector<std::uint32_t>(count_), {}};
     for (std::size_t i = 0; i < count_; ++i)
-      snapshot.clusters[i] = found.label[flow_.groups().owner()[i]];
-    const auto pairs = observe::pair_statistics(state, start_.dim, flow_.groups().masses(),
+      snapshot.clusters[i] = found.label[model_.groups().owner()[i]];
+    const auto pairs = observe::pair_statistics(shape, start_.dim, model_.groups().masses(),
                                                 p_.pair_threshold, p_.seed, p_.exact_limit);
     snapshot.cosine_histogram.assign(pairs.histogram.begin(), pairs.histogram.end());
     record_.snapshots.push_back(std::move(snapshot));
@@ -230,7 +237,7 @@ class Experiment {
   // Between steps: report, and write a checkpoint when one is due (at most 5 % of the time).
   void safe_point(const flow::Progress& p) {
     if (context_.report) {
-      context_.report({fraction(p.time), p.time, flow_.groups().masses().size(), p.steps});
+      context_.report({fraction(p.time), p.time, model_.groups().masses().size(), p.steps});
     }
     if (context_.directory.empty()) return;
     const auto now = std::chrono::steady_clock::now();
@@ -245,13 +252,14 @@ class Experiment {
   // Linear for short runs; long ones spend their steps evenly in log t.
   double fraction(const flow::Time& now) const {
     if (std::isinf(p_.time)) return -1;
-    const double end = plan_.end.in_unit(flow_.log_unit()), t = now.in_unit(flow_.log_unit());
+    const double unit = model_.flow().log_unit();
+    const double end = plan_.end.in_unit(unit), t = now.in_unit(unit);
     if (end > 100) return std::log1p(t) / std::log1p(end);
     return end > 0 ? t / end : 1;
   }
 
   void checkpoint() const {
-    save({command_, progress_, flow_.groups(), tree_, record_.series, record_.snapshots},
+    save({command_, progress_, model_.groups(), tree_, record_.series, record_.snapshots},
          checkpoint_file());
   }
 
@@ -268,10 +276,11 @@ class Experiment {
     if (!record_.snapshots.empty() && record_.snapshots.back().time == progress_.time)
       record_.snapshots.pop_back();
     take_snapshot(progress_.time, progress_.state);
-    record_.merges = tree_.linkage();
-    record_.coalescences = flow_.groups().coalescences();
-    record_.merge_error = flow_.groups().merge_error();
-    record_.owner.assign(flow_.groups().owner().begin(), flow_.groups().owner().end());
+    if (!model_.has_lengths()) record_.merges = tree_.linkage();
+    record_.layer_status = model_.layer_status();
+    record_.coalescences = model_.groups().coalescences();
+    record_.merge_error = model_.groups().merge_error();
+    record_.owner.assign(model_.groups().owner().begin(), model_.groups().owner().end());
     return std::move(record_);
   }
 
@@ -281,8 +290,7 @@ class Experiment {
   std::size_t count_;
   std::string command_;
   FlowRecord record_;
-  depth::AttentionFlow flow_;
-  double logit_bound_;
+  FlowModel model_;
   flow::Plan plan_;
   SnapshotChoice choice_;
   observe::ObserveOptions options_;
@@ -297,8 +305,8 @@ FlowSize validate(const FlowParameters& p, const std::string& files_from) {
   check(p);
   const FlowParameters located = with_files_from(p, files_from);
   const TokenSet tokens = make_tokens(start_of(located));
-  const depth::AttentionFlow flow(attention_of(located, tokens.dim), 1, 0);
-  check_step(p, flow.log_unit());
+  const FlowModel model(located, 1, tokens.dim, 0);
+  check_step(p, model.flow().log_unit());
   return {tokens.count(), tokens.dim};
 }
 

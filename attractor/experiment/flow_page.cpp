@@ -83,14 +83,14 @@ std::string pictures(const FlowRecord& record, const FlowView& view,
 std::string accuracy(const FlowRecord& record) {
   const FlowParameters& p = record.parameters;
   std::string text = "<div class=\"card text\">\n<p>";
-  if (p.stepper == "adaptive")
+  if (stepper_of(p) == "adaptive")
     text +=
         html_markup(fmt::format("Adaptive Runge–Kutta 5(4): the local error of every token is kept "
                                 "below {} in each unit of "
                                 "time.",
                                 power_text(std::log10(p.tolerance))));
   else
-    text += html_text(fmt::format("Fixed steps of {} ({}).", p.step, p.stepper));
+    text += html_text(fmt::format("Fixed steps of {} ({}).", p.step, stepper_of(p)));
   text += "</p>\n<p>";
   text += record.merge_radius > 0
               ? html_markup(fmt::format(
@@ -114,6 +114,16 @@ std::string accuracy(const FlowRecord& record) {
   return text;
 }
 
+std::string attention_words(const FlowParameters& p) {
+  std::string words = p.dynamics == "usa"  ? "unnormalised"
+                      : p.dynamics == "sa" ? "softmax"
+                                           : p.dynamics;
+  if (p.mask == "causal") words = "causal " + words;
+  if (p.heads > 1) words = fmt::format("{}-head {}", p.heads, words);
+  if (p.norm != "post") words = fmt::format("{}-normalised {}", p.norm, words);
+  return words;
+}
+
 }  // namespace
 
 std::string headline(const FlowRecord& record) {
@@ -124,10 +134,10 @@ std::string headline(const FlowRecord& record) {
                                               : "on the sphere S" + superscript(record.dim - 1);
   const bool weights = !p.query.empty() || !p.key.empty() || !p.value.empty();
   const double clusters = last_finite(record, &observe::Observation::clusters);
-  std::string text = fmt::format(
-      "{} token{} {}, {} attention{}, β = {:.6g}: ", grouped(record.tokens),
-      record.tokens == 1 ? "" : "s", place, p.dynamics == "usa" ? "unnormalised" : "softmax",
-      weights ? " with given weights" : "", p.beta);
+  std::string text =
+      fmt::format("{} token{} {}, {} attention{}, β = {:.6g}: ", grouped(record.tokens),
+                  record.tokens == 1 ? "" : "s", place, attention_words(p),
+                  weights ? " with given weights" : "", p.beta);
   if (std::isfinite(clusters))
     text += clusters == 1 ? "one cluster at " : fmt::format("{:.0f} clusters at ", clusters);
   return text + "t = " + time_text(record.time);

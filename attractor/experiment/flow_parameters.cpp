@@ -6,45 +6,174 @@
 #include <cmath>
 #include <numbers>
 
-#include "attractor/base/error.hpp"
+#include "attractor/attention/weights.hpp"
 
 namespace attractor::experiment {
 namespace {
+
+constexpr const char* kWeightWords =
+    "identity, gaussian, goe, wigner, orthogonal, psd, or a file: .npy or HDF5[:/dataset]";
 
 ParameterList dynamics_list(FlowParameters& p) {
   const std::string group = "Dynamics";
   return {
       {.name = "dynamics",
        .group = group,
-       .help = "sa: softmax attention; usa: unnormalised",
+       .help = "rule of attention; sa: softmax, usa: unnormalised",
        .target = &p.dynamics,
-       .choices = {"sa", "usa"}},
+       .choices = {"sa", "usa", "hardmax", "sinkhorn", "linear", "relu", "radial"}},
+      {.name = "kernel",
+       .group = group,
+       .help = "radial: kernel of the distance |Q x - K y|, of width 1/sqrt(beta)",
+       .target = &p.kernel,
+       .choices = {"gaussian", "laplace", "cauchy", "epanechnikov", "indicator"}},
       {.name = "space",
        .group = group,
-       .help = "where tokens live: unit sphere or R^d",
+       .help = "sphere; or R^d: euclidean x' = A, attracted x_i' = sum_j P_ij V (x_j - x_i), "
+               "rescaled the same for e^{-tV} x",
        .target = &p.space,
-       .choices = {"sphere", "euclidean"}},
+       .choices = {"sphere", "euclidean", "attracted", "rescaled"}},
       {.name = "beta",
        .group = group,
        .help = "inverse temperature",
        .target = &p.beta,
        .least = 0,
        .most = 1e6},
+      {.name = "noise",
+       .group = group,
+       .help = "kappa: every token has its own Brownian motion, sqrt(2 kappa) dB",
+       .target = &p.noise,
+       .least = 0,
+       .most = 1e6},
+      {.name = "common-noise",
+       .group = group,
+       .help = "kappa of one Brownian motion for all tokens",
+       .target = &p.common_noise,
+       .least = 0,
+       .most = 1e6},
+      {.name = "noise-substeps",
+       .group = group,
+       .help = "draw the path of so many finer steps in each step",
+       .target = &p.noise_substeps,
+       .least = 1,
+       .most = 1e6},
+  };
+}
+
+ParameterList weight_list(FlowParameters& p) {
+  const std::string group = "Weights";
+  return {
       {.name = "query",
        .group = group,
-       .help = "Q: dim x dim matrix (default identity)",
+       .help = "Q (default identity)",
        .target = &p.query,
-       .words = ".npy or HDF5[:/dataset]"},
+       .words = kWeightWords},
       {.name = "key",
        .group = group,
-       .help = "K: dim x dim matrix (default identity)",
+       .help = "K (default identity)",
        .target = &p.key,
-       .words = ".npy or HDF5[:/dataset]"},
+       .words = kWeightWords},
       {.name = "value",
        .group = group,
-       .help = "V: dim x dim matrix (default identity)",
+       .help = "V (default identity); qk and minus-qk: +-Q^T K",
        .target = &p.value,
-       .words = ".npy or HDF5[:/dataset]"},
+       .words = "qk, minus-qk, identity, gaussian, goe, wigner, orthogonal, psd, or a file: .npy "
+                "or HDF5[:/dataset]"},
+      {.name = "output",
+       .group = group,
+       .help = "matrix after the sum over heads (default identity)",
+       .target = &p.output,
+       .words = kWeightWords},
+      {.name = "heads",
+       .group = group,
+       .help = "number of heads, each with its own draw of Q, K, V",
+       .target = &p.heads,
+       .least = 1,
+       .most = 256},
+      {.name = "rank",
+       .group = group,
+       .help = "rows of Q and K when they are gaussian or orthogonal; 0: dim",
+       .target = &p.rank,
+       .most = 65536},
+      {.name = "redraw",
+       .group = group,
+       .help = "draw random weights anew after every such depth; 0: one draw for all",
+       .target = &p.redraw,
+       .least = 0},
+      {.name = "mask",
+       .group = group,
+       .help = "causal: token i sees j <= i",
+       .target = &p.mask,
+       .choices = {"full", "causal"}},
+      {.name = "window",
+       .group = group,
+       .help = "token i sees |i - j| <= window; 0: no limit",
+       .target = &p.window,
+       .most = 1e9},
+      {.name = "distance-bias",
+       .group = group,
+       .help = "logits are lowered by this times |i - j| (ALiBi)",
+       .target = &p.distance_bias,
+       .least = 0,
+       .most = 1e9},
+  };
+}
+
+ParameterList architecture_list(FlowParameters& p) {
+  const std::string group = "Architecture";
+  return {
+      {.name = "norm",
+       .group = group,
+       .help = "where layers normalise",
+       .target = &p.norm,
+       .choices = {"post", "pre", "mix", "peri", "sandwich", "ngpt", "ln-scaling", "damped-post",
+                   "deepnorm"}},
+      {.name = "alpha",
+       .group = group,
+       .help = "ngpt: alpha_t = alpha (1 + t)^-alpha-power",
+       .target = &p.alpha,
+       .least = 0,
+       .most = 1e6,
+       .above_least = true},
+      {.name = "alpha-power",
+       .group = group,
+       .help = "ngpt: decay of alpha with depth",
+       .target = &p.alpha_power,
+       .least = 0,
+       .most = 10},
+      {.name = "switch-time",
+       .group = group,
+       .help = "mix: depth from which it is pre",
+       .target = &p.switch_time,
+       .least = 0},
+      {.name = "deepnorm-scale",
+       .group = group,
+       .help = "deepnorm: a of normalise(a x + A)",
+       .target = &p.deepnorm_scale,
+       .least = 0,
+       .most = 1e6,
+       .above_least = true},
+      {.name = "gain",
+       .group = group,
+       .help = "one factor for each channel of what a block reads",
+       .target = &p.gain,
+       .words = ".npy or HDF5[:/dataset] of dim numbers"},
+      {.name = "feed-forward",
+       .group = group,
+       .help = "random block W_2 act(W_1 x) beside attention",
+       .target = &p.feed_forward,
+       .choices = {"none", "relu", "gelu"}},
+      {.name = "width",
+       .group = group,
+       .help = "feed-forward: hidden width; 0: 4 dim",
+       .target = &p.width,
+       .most = 1e6},
+      {.name = "strength",
+       .group = group,
+       .help = "feed-forward: factor of the block",
+       .target = &p.strength,
+       .least = -1e6,
+       .most = 1e6},
   };
 }
 
@@ -89,10 +218,10 @@ ParameterList start_list(FlowParameters& p) {
        .target = &p.centres,
        .least = 1,
        .most = 1e7},
-      {.name = "noise",
+      {.name = "spread",
        .group = group,
        .help = "clusters: rms angle to the centre, radians",
-       .target = &p.noise,
+       .target = &p.spread,
        .least = 0,
        .most = std::numbers::pi},
       {.name = "mode",
@@ -136,12 +265,12 @@ ParameterList solver_list(FlowParameters& p) {
       {.name = "stepper",
        .group = group,
        .help = "layers: x <- normalise(x + step A); euler, rk4: fixed step; adaptive: "
-               "Dormand-Prince 5(4)",
+               "Dormand-Prince 5(4); auto: adaptive, with noise euler-maruyama",
        .target = &p.stepper,
-       .choices = {"adaptive", "layers", "euler", "rk4"}},
+       .choices = {"auto", "adaptive", "layers", "euler", "rk4", "euler-maruyama"}},
       {.name = "step",
        .group = group,
-       .help = "step of layers, euler and rk4, in time",
+       .help = "step of all but adaptive, in time",
        .target = &p.step,
        .least = 0,
        .above_least = true},
@@ -207,77 +336,41 @@ ParameterList output_list(FlowParameters& p) {
   };
 }
 
-// A text parameter that is a word or a number x for which `good(x)` holds.
-template <class Good>
-void check_word_or_number(const Parameter& parameter, std::initializer_list<const char*> words,
-                          const Good& good) {
-  const std::string text = parameter.text();
-  for (const char* word : words)
-    if (text == word) return;
-  double value = 0;
-  if (!parse_real(text, value) || !good(value))
-    throw Error(fmt::format("{} = '{}' is not allowed; allowed: {}", parameter.name, text,
-                            parameter.words));
-}
-
 }  // namespace
 
 ParameterList list(FlowParameters& p) {
   ParameterList all;
-  for (ParameterList part : {dynamics_list(p), start_list(p), solver_list(p), output_list(p)})
+  for (ParameterList part : {dynamics_list(p), weight_list(p), architecture_list(p), start_list(p),
+                             solver_list(p), output_list(p)})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }
 
-void check(const FlowParameters& p) {
-  FlowParameters copy = p;
-  const ParameterList parameters = list(copy);
-  check_word_or_number(find(parameters, "merge-radius"), {"auto", "off"},
-                       [](double x) { return x >= 1e-12 && x <= 0.01; });
-  check_word_or_number(find(parameters, "cluster-cosine"), {"auto"},
-                       [](double x) { return x > 0 && x < 1; });
-  check_word_or_number(find(parameters, "snapshots"), {"auto"},
-                       [](double x) { return x >= 2 && x <= 1000 && x == std::floor(x); });
-  const bool endless = std::isinf(p.time), adaptive = p.stepper == "adaptive";
-  if (endless && !adaptive)
-    throw Error(fmt::format("time = inf needs --stepper adaptive, not {}", p.stepper));
-  if (endless && p.space != "sphere")
-    throw Error("time = inf needs --space sphere: in R^d tokens never come to rest");
-  if (endless && p.merge_radius == "off")
-    throw Error("time = inf needs coalescence; leave out --merge-radius off");
-  if (endless && (p.output_spacing == "linear" || p.output_spacing == "log"))
-    throw Error(fmt::format("output-spacing {} needs a finite --time", p.output_spacing));
-  if (!adaptive && p.step > p.time && p.time > 0)
-    throw Error(fmt::format("step = {} is longer than time = {}", p.step, p.time));
-  if (!adaptive && p.time / p.step > static_cast<double>(p.max_steps))
-    throw Error(fmt::format("time / step = {:.3g} steps; at most max-steps = {} are allowed",
-                            p.time / p.step, p.max_steps));
-  if (p.space == "euclidean" && p.init != "uniform" && p.init != "file")
-    throw Error(
-        fmt::format("init {} is on the sphere; R^d takes uniform (normal) or file", p.init));
-  const bool sized = p.init != "file" && p.init != "angles";
-  if (sized && static_cast<double>(p.tokens) * static_cast<double>(p.dim) > 1e9)
-    throw Error(fmt::format("{} tokens in dimension {} are {:.3g} numbers; at most 1e9 are allowed",
-                            p.tokens, p.dim,
-                            static_cast<double>(p.tokens) * static_cast<double>(p.dim)));
-}
-
-void check_use(const FlowParameters& p, const std::vector<std::string>& given) {
-  const std::pair<const char*, const char*> needs[] = {
-      {"rho", "equiangular"}, {"cap-angle", "cap"}, {"centres", "clusters"},
-      {"noise", "clusters"},  {"mode", "circle"},   {"amplitude", "circle"},
-      {"phase", "circle"},    {"angles", "angles"}, {"tokens-file", "file"}};
-  for (const auto& [name, init] : needs)
-    if (p.init != init && std::find(given.begin(), given.end(), name) != given.end())
-      throw Error(
-          fmt::format("--{} is used by --init {} only, not by --init {}", name, init, p.init));
-}
-
 FlowParameters with_files_from(FlowParameters p, const std::string& directory) {
-  for (std::string* file : {&p.query, &p.key, &p.value, &p.tokens_file})
-    if (!file->empty() && !directory.empty() && file->front() != '/')
+  for (std::string* file : {&p.query, &p.key, &p.value, &p.output, &p.gain, &p.tokens_file})
+    if (!file->empty() && !is_weight_kind(*file) && !directory.empty() && file->front() != '/')
       *file = directory + "/" + *file;
   return p;
+}
+
+bool is_weight_kind(std::string_view text) {
+  return std::any_of(kWeightKinds.begin(), kWeightKinds.end(),
+                     [&](WeightKind kind) { return text == attractor::name(kind); });
+}
+
+std::string stepper_of(const FlowParameters& p) {
+  if (p.stepper != "auto") return p.stepper;
+  return p.noise > 0 || p.common_noise > 0 ? "euler-maruyama" : "adaptive";
+}
+
+bool is_plain(const FlowParameters& p) {
+  const bool kernel = p.dynamics == "sa" || p.dynamics == "usa";
+  const bool map = p.heads == 1 && p.rank == 0 && p.redraw == 0 && p.output.empty() &&
+                   p.mask == "full" && p.window == 0 && p.distance_bias == 0;
+  const bool flow = (p.space == "sphere" || p.space == "euclidean") && p.norm == "post" &&
+                    p.gain.empty() && p.feed_forward == "none" && p.noise == 0 &&
+                    p.common_noise == 0;
+  return kernel && map && flow;
 }
 
 Start start_of(const FlowParameters& p) {
@@ -289,7 +382,7 @@ Start start_of(const FlowParameters& p) {
           .rho = p.rho,
           .cap_angle = p.cap_angle,
           .clusters = p.centres,
-          .noise = p.noise,
+          .spread = p.spread,
           .mode = p.mode,
           .amplitude = p.amplitude,
           .phase = p.phase,

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attractor/experiment/parameter.hpp"
@@ -13,17 +14,31 @@ namespace attractor::experiment {
 struct FlowParameters {
   std::string dynamics = "sa", space = "sphere";
   double beta = 1;
-  std::string query, key, value;  // files; empty: identity
+  std::string query, key, value, output;  // kind of weights or file; empty: identity
+  std::uint64_t heads = 1, rank = 0;      // rank 0: dim
+  double redraw = 0;                      // depth after which weights are drawn anew; 0: never
+  std::string kernel = "gaussian";        // of radial
+  std::string mask = "full";
+  std::uint64_t window = 0;  // 0: unlimited
+  double distance_bias = 0;
+  std::string norm = "post";
+  double alpha = 1, alpha_power = 0, switch_time = 1, deepnorm_scale = 1;
+  std::string gain;  // file
+  std::string feed_forward = "none";
+  std::uint64_t width = 0;  // 0: 4 dim
+  double strength = 1;
+  double noise = 0, common_noise = 0;
+  std::uint64_t noise_substeps = 1;
   std::string init = "uniform";
   std::uint64_t tokens = 64, dim = 3, seed = 0;
   double rho = 0, cap_angle = 0.5;
   std::uint64_t centres = 3;
-  double noise = 0.1;
+  double spread = 0.1;
   std::uint64_t mode = 2;
   double amplitude = 1e-3, phase = 0;
   std::string angles, tokens_file;
   double time = 10;  // infinity: until one cluster is left
-  std::string stepper = "adaptive";
+  std::string stepper = "auto";
   double step = 0.1, tolerance = 1e-8;
   std::uint64_t max_steps = 10'000'000;
   std::string merge_radius = "auto";    // auto, off or a chord length
@@ -41,13 +56,22 @@ ParameterList list(FlowParameters& p);
 /// Checks what a single range cannot: combinations of parameters. Throws Error.
 void check(const FlowParameters& p);
 
-/// Refuses a parameter that was given but that the chosen start does not use.
+/// Refuses a parameter that was given but that has no effect beside the others.
 void check_use(const FlowParameters& p, const std::vector<std::string>& given);
+
+/// A word for random weights (attention/weights.hpp), not a file.
+bool is_weight_kind(std::string_view text);
 
 /// Relative file names taken from `directory` (empty: as they are).
 FlowParameters with_files_from(FlowParameters p, const std::string& directory);
 
 Start start_of(const FlowParameters& p);
+
+/// What --stepper auto means here: adaptive, or euler-maruyama where there is noise.
+std::string stepper_of(const FlowParameters& p);
+
+/// One head, full mask, sa or usa, post-normalised or plain R^d, no noise: the fused kernels do it.
+bool is_plain(const FlowParameters& p);
 
 /// How many snapshots to keep of tokens that are `numbers` doubles each time.
 std::size_t snapshot_count(const FlowParameters& p, std::size_t numbers);

@@ -238,7 +238,7 @@ TEST(FlowParameterCheck, MoreNumbersThanMemoryAreRefused) {
 TEST(FlowParameterUse, WhatTheStartDoesNotUseIsRefusedWhenGiven) {
   const std::pair<const char*, const char*> uses[] = {
       {"rho", "equiangular"}, {"cap-angle", "cap"}, {"centres", "clusters"},
-      {"noise", "clusters"},  {"mode", "circle"},   {"amplitude", "circle"},
+      {"spread", "clusters"}, {"mode", "circle"},   {"amplitude", "circle"},
       {"phase", "circle"},    {"angles", "angles"}, {"tokens-file", "file"}};
   FlowParameters p;
   const std::vector<std::string> inits = find(list(p), "init").choices;
@@ -278,7 +278,7 @@ TEST(FlowParameters, HandEveryFieldOfTheStartOn) {
                          .rho = 0.14,
                          .cap_angle = 0.15,
                          .centres = 16,
-                         .noise = 0.17,
+                         .spread = 0.17,
                          .mode = 18,
                          .amplitude = 0.19,
                          .phase = 0.2,
@@ -293,7 +293,7 @@ TEST(FlowParameters, HandEveryFieldOfTheStartOn) {
   EXPECT_EQ(start.rho, 0.14);
   EXPECT_EQ(start.cap_angle, 0.15);
   EXPECT_EQ(start.clusters, 16U);
-  EXPECT_EQ(start.noise, 0.17);
+  EXPECT_EQ(start.spread, 0.17);
   EXPECT_EQ(start.mode, 18U);
   EXPECT_EQ(start.amplitude, 0.19);
   EXPECT_EQ(start.phase, 0.2);

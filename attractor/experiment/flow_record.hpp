@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "attractor/depth/attention_flow.hpp"
+#include "attractor/attention/attention_layer.hpp"
+#include "attractor/depth/token_groups.hpp"
 #include "attractor/experiment/flow_parameters.hpp"
 #include "attractor/flow/status.hpp"
 #include "attractor/observe/merge_tree.hpp"
@@ -36,6 +37,7 @@ struct FlowRecord {
   double merge_error = 0;
   std::vector<std::uint32_t> owner;  // final group of every token
   std::string engine;
+  LayerStatus layer_status = LayerStatus::complete;  // worst of all attention maps
 };
 
 }  // namespace attractor::experiment

@@ -70,9 +70,10 @@ Tableau dormand_prince() {
 }
 
 Tableau tableau_named(std::string_view name) {
-  for (const Tableau& t : {layers(), euler(), rk4(), dormand_prince()})
+  for (const Tableau& t : {layers(), euler(), rk4(), dormand_prince(), euler_maruyama()})
     if (t.name == name) return t;
-  throw Error(fmt::format("stepper '{}' is unknown; allowed: layers, euler, rk4, adaptive", name));
+  throw Error(fmt::format(
+      "stepper '{}' is unknown; allowed: layers, euler, rk4, adaptive, euler-maruyama", name));
 }
 
 }  // namespace attractor::flow

@@ -77,6 +77,7 @@ std::span<const Column> columns() {
       {"hemisphere", "1: all tokens in one open hemisphere", &Observation::hemisphere},
       {"hemisphere_depth", "largest min_i <x_i,w> over unit w, if positive",
        &Observation::hemisphere_depth},
+      {"mean_norm", "mean length |x_i|", &Observation::mean_norm},
       {"sampled", "1: pair and energy statistics come from 512 random rows", &Observation::sampled},
   };
   return list;

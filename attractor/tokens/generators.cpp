@@ -84,11 +84,11 @@ TokenSet noisy_clusters(const Start& start) {
   if (start.clusters < 1 || start.clusters > start.tokens)
     throw Error(fmt::format("{} clusters for {} tokens; allowed: 1 to the number of tokens",
                             start.clusters, start.tokens));
-  if (!(start.noise >= 0 && start.noise <= pi))
-    throw Error(fmt::format("noise {} is out of range; allowed: 0 to pi radians", start.noise));
+  if (!(start.spread >= 0 && start.spread <= pi))
+    throw Error(fmt::format("spread {} is out of range; allowed: 0 to pi radians", start.spread));
   const Stream centres(start.seed, "cluster centres"), stream(start.seed, "tokens");
   const Sphere sphere(start.dim);
-  const double per_axis = start.noise / std::sqrt(static_cast<double>(start.dim - 1));
+  const double per_axis = start.spread / std::sqrt(static_cast<double>(start.dim - 1));
   return each_token(start, [&](std::size_t i, std::span<double> x) {
     std::vector<double> centre(start.dim);
     centres.normals(i % start.clusters, centre);

@@ -23,7 +23,7 @@ struct Start {
   double rho = 0;            // equiangular: common cosine
   double cap_angle = 0.5;    // cap: opening angle from the pole e_1, radians
   std::size_t clusters = 3;  // clusters: number of centres
-  double noise = 0.1;        // clusters: root-mean-square angle to the centre, radians
+  double spread = 0.1;       // clusters: root-mean-square angle to the centre, radians
   std::size_t mode = 2;      // circle: theta = 2 pi u + amplitude cos(2 pi mode u - phase),
   double amplitude = 1e-3;   //         u = (i + 1/2) / n
   double phase = 0;

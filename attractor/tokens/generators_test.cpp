@@ -330,13 +330,13 @@ TEST(EquiangularTokens, ImpossibleRequestsAreRefusedWithTheirNumbers) {
 
 // Where the tokens of a cluster gather: the same start without noise.
 TokenSet centres_of(Start start) {
-  start.noise = 0;
+  start.spread = 0;
   return make_tokens(start);
 }
 
 TEST(ClusterTokens, SitOnTheirCentresWithoutNoise) {
   const TokenSet set =
-      make_tokens({.arrangement = "clusters", .tokens = 20, .dim = 4, .clusters = 3, .noise = 0});
+      make_tokens({.arrangement = "clusters", .tokens = 20, .dim = 4, .clusters = 3, .spread = 0});
   expect_unit_length(set);
   for (std::size_t i = 3; i < 20; ++i)
     EXPECT_NEAR(angle_between(row(set, i), row(set, i % 3)), 0, 1e-15);
@@ -353,7 +353,7 @@ TEST(ClusterTokens, HaveTheAskedRootMeanSquareAngle) {
                         .dim = dim,
                         .seed = 5,
                         .clusters = 7,
-                        .noise = noise};
+                        .spread = noise};
       const TokenSet set = make_tokens(start), centres = centres_of(start);
       expect_unit_length(set);
       double squares = 0;
@@ -366,7 +366,7 @@ TEST(ClusterTokens, HaveTheAskedRootMeanSquareAngle) {
 }
 
 TEST(ClusterTokens, OnTheSphereTheAngleHasARayleighDistribution) {
-  const Start start{.arrangement = "clusters", .tokens = 10000, .dim = 3, .seed = 8, .noise = 0.3};
+  const Start start{.arrangement = "clusters", .tokens = 10000, .dim = 3, .seed = 8, .spread = 0.3};
   const TokenSet set = make_tokens(start), centres = centres_of(start);
   std::vector<double> angles;
   for (std::size_t i = 0; i < set.count(); ++i)
@@ -377,14 +377,14 @@ TEST(ClusterTokens, OnTheSphereTheAngleHasARayleighDistribution) {
 
 TEST(ClusterTokens, ImpossibleRequestsAreRefused) {
   const auto ask = [](std::size_t n, std::size_t clusters, double noise) {
-    return refusal({.arrangement = "clusters", .tokens = n, .clusters = clusters, .noise = noise});
+    return refusal({.arrangement = "clusters", .tokens = n, .clusters = clusters, .spread = noise});
   };
   EXPECT_SAYS(ask(5, 0, 0.1), "0 clusters");
   EXPECT_SAYS(ask(5, 6, 0.1), "6 clusters for 5 tokens");
   EXPECT_EQ(ask(5, 5, 0.1), "");
-  EXPECT_SAYS(ask(5, 2, -0.1), "noise -0.1");
+  EXPECT_SAYS(ask(5, 2, -0.1), "spread -0.1");
   EXPECT_SAYS(ask(5, 2, 3.2), "allowed: 0 to pi");
-  EXPECT_SAYS(ask(5, 2, std::nan("")), "noise");
+  EXPECT_SAYS(ask(5, 2, std::nan("")), "spread");
   EXPECT_EQ(ask(5, 2, pi), "");
 }
 

@@ -1,0 +1,30 @@
+#include "attractor/attention/normalisation.hpp"
+
+#include <set>
+
+#include "tests/support/refusal.hpp"
+
+namespace attractor {
+namespace {
+
+TEST(NormalisationNames, AreTakenBack) {
+  std::set<std::string_view> names;
+  for (const Normalisation n : kNormalisations) {
+    EXPECT_EQ(normalisation_named(name(n)), n);
+    EXPECT_FALSE(description(n).empty());
+    names.insert(name(n));
+  }
+  EXPECT_EQ(names, (std::set<std::string_view>{"post", "pre", "mix", "peri", "sandwich", "ngpt",
+                                               "ln-scaling", "damped-post", "deepnorm"}));
+}
+
+TEST(NormalisationNames, OthersAreRefusedWithTheChoices) {
+  for (const char* text : {"", "Post", "ln_scaling", "pre-norm"}) {
+    const std::string sentence = refusal([&] { normalisation_named(text); });
+    EXPECT_SAYS(sentence,
+                "post, pre, mix, peri, sandwich, ngpt, ln-scaling, damped-post, deepnorm");
+  }
+}
+
+}  // namespace
+}  // namespace attractor

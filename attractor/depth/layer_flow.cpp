@@ -1,0 +1,265 @@
+#include "attractor/depth/layer_flow.hpp"
+
+#include <fmt/format.h>
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <unsupported/Eigen/MatrixFunctions>
+#include <utility>
+
+#include "attractor/attention/attention.hpp"
+#include "attractor/attention/weights.hpp"
+#include "attractor/base/error.hpp"
+#include "attractor/base/threads.hpp"
+
+namespace attractor::depth {
+namespace {
+
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+std::vector<double> product(const std::vector<double>& left, const Matrix& right) {
+  if (left.empty()) return {right.data(), right.data() + right.size()};
+  const Eigen::Index d = right.rows(), rows = static_cast<Eigen::Index>(left.size()) / d;
+  std::vector<double> result(left.size());
+  Eigen::Map<Matrix>(result.data(), rows, d).noalias() =
+      Eigen::Map<const Matrix>(left.data(), rows, d) * right;
+  return result;
+}
+
+/// The same layer, with logits of e^{tV} z where it is given z.
+AttentionLayer rescaled_layer(AttentionLayer layer, double time) {
+  const auto d = static_cast<Eigen::Index>(layer.dim);
+  Head& head = layer.heads.front();
+  Matrix growth = Matrix::Identity(d, d);
+  if (head.value.empty())
+    growth *= std::exp(time);
+  else
+    growth = Matrix((time * Eigen::Map<const Matrix>(head.value.data(), d, d)).exp());
+  head.query = product(head.query, growth);
+  head.key = product(head.key, growth);
+  return layer;
+}
+
+/// beta |Q^T K|, the largest of any head: usa is that much faster than sa.
+double logit_bound(const AttentionLayer& layer) {
+  double bound = 0;
+  for (const Head& head : layer.heads) {
+    if (head.query.empty() && head.key.empty()) {
+      bound = std::max(bound, layer.beta);
+      continue;
+    }
+    const std::vector<double> qk = query_key_product(head.query, head.key, layer.dim, 1);
+    bound = std::max(
+        bound,
+        Attention{.beta = layer.beta, .dim = layer.dim, .query = {}, .key = qk}.logit_bound());
+  }
+  return bound;
+}
+
+double squared_gain(const std::vector<double>& gain) {
+  double largest = gain.empty() ? 1 : 0;
+  for (const double g : gain) largest = std::max(largest, g * g);
+  return largest;
+}
+
+bool identity_values(const Architecture& a) {
+  return a.layer.output.empty() && a.gain.empty() && !a.feed_forward.present() &&
+         std::all_of(a.layer.heads.begin(), a.layer.heads.end(),
+                     [](const Head& head) { return head.value.empty(); });
+}
+
+void refuse(bool wrong, const std::string& sentence) {
+  if (wrong) throw Error(sentence);
+}
+
+}  // namespace
+
+Geometry geometry_named(std::string_view name) {
+  for (const Geometry g :
+       {Geometry::sphere, Geometry::euclidean, Geometry::attracted, Geometry::rescaled})
+    if (name == depth::name(g)) return g;
+  throw Error(
+      fmt::format("space '{}' is unknown; allowed: sphere, euclidean, attracted, rescaled", name));
+}
+
+std::string_view name(Geometry geometry) {
+  switch (geometry) {
+    case Geometry::euclidean:
+      return "euclidean";
+    case Geometry::attracted:
+      return "attracted";
+    case Geometry::rescaled:
+      return "rescaled";
+    case Geometry::sphere:
+      break;
+  }
+  return "sphere";
+}
+
+bool grows(Normalisation norm) {
+  switch (norm) {
+    case Normalisation::pre:
+    case Normalisation::mix:
+    case Normalisation::peri:
+    case Normalisation::sandwich:
+    case Normalisation::ln_scaling:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void validate(const Architecture& a) {
+  attractor::validate(a.layer);
+  const bool sphere = a.geometry == Geometry::sphere;
+  refuse(!sphere && a.norm != Normalisation::post,
+         fmt::format("norm {} needs --space sphere: in R^d nothing is normalised",
+                     attractor::name(a.norm)));
+  refuse(!sphere && !a.gain.empty(), "a gain needs --space sphere: in R^d nothing is normalised");
+  refuse(!a.gain.empty() && a.gain.size() != a.layer.dim,
+         fmt::format("gain has {} numbers; dim = {} are needed", a.gain.size(), a.layer.dim));
+  refuse(a.geometry == Geometry::rescaled && a.layer.heads.size() != 1,
+         fmt::format("space rescaled needs one head, not {}", a.layer.heads.size()));
+  refuse(a.geometry == Geometry::rescaled && a.feed_forward.present(),
+         "space rescaled takes no feed-forward block");
+  refuse(a.geometry == Geometry::attracted && a.feed_forward.present(),
+         "space attracted takes no feed-forward block");
+  refuse(a.noise > 0 && grows(a.norm),
+         fmt::format("noise on the sphere needs tokens of length 1, not norm {}",
+                     attractor::name(a.norm)));
+  refuse(a.common_noise > 0 && grows(a.norm),
+         fmt::format("common noise on the sphere needs tokens of length 1, not norm {}",
+                     attractor::name(a.norm)));
+}
+
+LayerFlow::LayerFlow(Architecture architecture, std::size_t tokens)
+    : architecture_(std::move(architecture)),
+      sphere_(std::make_unique<Sphere>(architecture_.layer.dim)),
+      plane_(std::make_unique<Euclidean>(architecture_.layer.dim)),
+      groups_(tokens) {
+  validate(architecture_);
+  const bool scale_free = architecture_.norm == Normalisation::peri ||
+                          architecture_.norm == Normalisation::sandwich ||
+                          architecture_.norm == Normalisation::ngpt;
+  if (architecture_.layer.rule == LayerRule::unnormalised && !scale_free &&
+      architecture_.geometry == Geometry::sphere)
+    log_unit_ = -logit_bound(architecture_.layer) * squared_gain(architecture_.gain);
+}
+
+Normalisation LayerFlow::norm() const {
+  if (architecture_.norm != Normalisation::mix) return architecture_.norm;
+  return switched_ ? Normalisation::pre : Normalisation::post;
+}
+
+const Space& LayerFlow::space() const {
+  const bool free = architecture_.geometry != Geometry::sphere || grows(norm());
+  return free ? *plane_ : *sphere_;
+}
+
+bool LayerFlow::autonomous() const {
+  if (architecture_.geometry == Geometry::rescaled) return false;
+  return norm() != Normalisation::ln_scaling && norm() != Normalisation::damped_post &&
+         !(norm() == Normalisation::ngpt && architecture_.alpha_power != 0);
+}
+
+bool LayerFlow::simplify(const flow::Time& now, std::vector<double>&) {
+  if (architecture_.norm != Normalisation::mix || switched_) return false;
+  switched_ = now.value() >= architecture_.switch_time * (1 - 1e-12);
+  return switched_;
+}
+
+void LayerFlow::set_weights(std::vector<Head> heads, std::vector<double> output,
+                            FeedForward feed_forward) {
+  architecture_.layer.heads = std::move(heads);
+  architecture_.layer.output = std::move(output);
+  architecture_.feed_forward = std::move(feed_forward);
+}
+
+/// What the step in depth is multiplied with.
+double LayerFlow::clock(double time) const {
+  switch (norm()) {
+    case Normalisation::ln_scaling:
+    case Normalisation::damped_post:
+      return 1 / std::sqrt(1 + time);
+    case Normalisation::ngpt:
+      return architecture_.alpha * std::pow(1 + time, -architecture_.alpha_power);
+    case Normalisation::deepnorm:
+      return 1 / architecture_.deepnorm_scale;
+    default:
+      return 1;
+  }
+}
+
+std::span<const double> LayerFlow::block_input(std::span<const double> state) const {
+  if (architecture_.geometry != Geometry::sphere) return state;
+  if (!grows(norm()) && architecture_.gain.empty()) return state;
+  const std::size_t dim = architecture_.layer.dim;
+  input_.assign(state.begin(), state.end());
+  for (std::size_t i = 0; i < input_.size(); i += dim) {
+    sphere_->retract(std::span(input_).subspan(i, dim));
+    if (architecture_.gain.empty()) continue;
+    for (std::size_t a = 0; a < dim; ++a) input_[i + a] *= architecture_.gain[a];
+  }
+  return input_;
+}
+
+void LayerFlow::attend(const flow::Time& now, std::span<const double> state,
+                       const LayerRequest& request, LayerOutput& out) const {
+  if (architecture_.geometry == Geometry::rescaled)
+    attractor::attend(rescaled_layer(architecture_.layer, now.value()), state, request, out);
+  else
+    attractor::attend(architecture_.layer, block_input(state), request, out);
+  if (out.status != LayerStatus::complete) status_ = out.status;
+}
+
+void LayerFlow::write(const flow::Time& now, std::span<const double> state, double log_unit,
+                      bool tangent, std::span<double> out) const {
+  const std::size_t dim = architecture_.layer.dim;
+  attend(now, state, {}, output_);
+  const Geometry geometry = architecture_.geometry;
+  const bool pulled = geometry == Geometry::attracted || geometry == Geometry::rescaled;
+  const bool kept = geometry == Geometry::sphere && !grows(norm());
+  // With identity values the own token adds nothing tangent; leaving it out keeps every digit.
+  const bool exact = kept && tangent && identity_values(architecture_);
+  const std::vector<double>& from = pulled || exact ? output_.pull : output_.out;
+  const bool unit = norm() == Normalisation::peri || norm() == Normalisation::sandwich ||
+                    norm() == Normalisation::ngpt;
+  const double attention = unit ? 1 : std::exp(log_unit + output_.log_scale);
+  for (std::size_t k = 0; k < out.size(); ++k) out[k] = from[k] == 0 ? 0 : attention * from[k];
+  if (architecture_.feed_forward.present())
+    architecture_.feed_forward.add(block_input(state),
+                                   unit ? std::exp(-output_.log_scale) : std::exp(log_unit), out);
+  const double rate = clock(now.value()) * (unit ? std::exp(log_unit) : 1);
+  const bool towards = norm() == Normalisation::ngpt && !tangent;  // N(A) - x
+  parallel_for(state.size() / dim, std::max<std::size_t>(1, 4096 / dim),
+               [&](std::size_t begin, std::size_t end) {
+                 for (std::size_t i = begin; i < end; ++i) {
+                   const auto row = out.subspan(i * dim, dim);
+                   const auto x = state.subspan(i * dim, dim);
+                   const auto whole = exact ? std::span(output_.out).subspan(i * dim, dim) : row;
+                   const double length = unit ? attractor::norm(whole) : 1;
+                   const double factor = unit && length == 0 ? 0 : rate / length;
+                   for (std::size_t a = 0; a < dim; ++a)
+                     row[a] = factor * row[a] - (towards ? rate * x[a] : 0);
+                   if (kept && tangent) sphere_->project(x, row);
+                 }
+               });
+}
+
+void LayerFlow::drift(std::span<const double> state, double log_unit, std::span<double> out) const {
+  drift_at(flow::Time(0), state, log_unit, out);
+}
+
+void LayerFlow::drift_at(const flow::Time& now, std::span<const double> state, double log_unit,
+                         std::span<double> out) const {
+  write(now, state, log_unit, true, out);
+}
+
+void LayerFlow::increment_at(const flow::Time& now, std::span<const double> state, double log_unit,
+                             std::span<double> out) const {
+  write(now, state, log_unit, false, out);
+}
+
+}  // namespace attractor::depth

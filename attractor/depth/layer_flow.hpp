@@ -1,0 +1,99 @@
+// Tokens flowing through layers of any architecture: any rule, mask and heads of attention
+// (attention/attention_layer.hpp), any normalisation (attention/normalisation.hpp), feed-forward
+// blocks and noise. With theta = N(x) the direction of a token, y = gain * theta (channel by
+// channel) what the block reads, and u = A(y) + F(y) what it writes,
+//
+//   on the sphere    as the table of normalisation.hpp says, A there being u here. The state is x:
+//                    its length is r where the scheme lets it grow, else 1.
+//   in R^d           euclidean: x' = u(x);   attracted: x_i' = sum_j P_ij V (x_j - x_i)  (mean
+//                    shift, bounded confidence, Frank-Wolfe steps for hardmax);   rescaled: z =
+//                    e^{-tV} x of the euclidean flow, z_i' = sum_j P_ij V (z_j - z_i) with logits
+//                    of e^{tV} z (arXiv 2305.05465).
+//
+// The layer map of flow::layers() is the layer of the architecture itself, h = 1 being the real
+// one. AttentionFlow is the faster special case: one head, full mask, sa or usa, post, no noise.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "attractor/attention/attention_layer.hpp"
+#include "attractor/attention/normalisation.hpp"
+#include "attractor/depth/feed_forward.hpp"
+#include "attractor/depth/token_groups.hpp"
+#include "attractor/flow/flow.hpp"
+
+namespace attractor::depth {
+
+enum class Geometry { sphere, euclidean, attracted, rescaled };
+/// By these names; throws Error on another one.
+Geometry geometry_named(std::string_view name);
+std::string_view name(Geometry geometry);
+
+struct Architecture {
+  AttentionLayer layer{};
+  Geometry geometry = Geometry::sphere;
+  Normalisation norm = Normalisation::post;
+  double alpha = 1, alpha_power = 0;  // ngpt: alpha_t = alpha (1 + t)^{-alpha_power}
+  double switch_time = 1;             // mix: post before, pre from then on
+  double deepnorm_scale = 1;          // a
+  std::vector<double> gain{};         // one for each channel; empty: 1
+  FeedForward feed_forward{};
+  double noise = 0, common_noise = 0;  // kappa
+};
+
+/// Throws Error on a combination that has no meaning.
+void validate(const Architecture& architecture);
+
+/// The scheme lets the length of tokens change.
+bool grows(Normalisation norm);
+
+class LayerFlow final : public flow::Flow {
+ public:
+  LayerFlow(Architecture architecture, std::size_t tokens);
+
+  const Space& space() const override;
+  void drift(std::span<const double> state, double log_unit, std::span<double> out) const override;
+  void drift_at(const flow::Time& now, std::span<const double> state, double log_unit,
+                std::span<double> out) const override;
+  void increment_at(const flow::Time& now, std::span<const double> state, double log_unit,
+                    std::span<double> out) const override;
+  bool autonomous() const override;
+  double log_unit() const override { return log_unit_; }
+  double noise() const override { return architecture_.noise; }
+  double common_noise() const override { return architecture_.common_noise; }
+  /// mix: goes over to pre when its time has come.
+  bool simplify(const flow::Time& now, std::vector<double>& state) override;
+
+  const Architecture& architecture() const { return architecture_; }
+  /// For weights that are redrawn.
+  void set_weights(std::vector<Head> heads, std::vector<double> output, FeedForward feed_forward);
+  TokenGroups& groups() { return groups_; }
+  /// The worst outcome of any evaluation so far.
+  LayerStatus status() const { return status_; }
+
+  /// Attention of a state, as the block at time t sees it.
+  void attend(const flow::Time& now, std::span<const double> state, const LayerRequest& request,
+              LayerOutput& out) const;
+
+ private:
+  std::span<const double> block_input(std::span<const double> state) const;
+  void write(const flow::Time& now, std::span<const double> state, double log_unit, bool tangent,
+             std::span<double> out) const;
+  Normalisation norm() const;  // mix is what it is at present
+  double clock(double time) const;
+
+  Architecture architecture_;
+  std::unique_ptr<Space> sphere_, plane_;
+  TokenGroups groups_;
+  double log_unit_ = 0;
+  bool switched_ = false;
+  mutable LayerStatus status_ = LayerStatus::complete;
+  mutable LayerOutput output_;         // scratch
+  mutable std::vector<double> input_;  // scratch
+};
+
+}  // namespace attractor::depth

@@ -1,0 +1,348 @@
+#include "attractor/experiment/cluster_experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "attractor/base/error.hpp"
+#include "attractor/base/file.hpp"
+#include "attractor/depth/mean_shift.hpp"
+#include "attractor/experiment/flow_view.hpp"
+#include "attractor/tokens/npy.hpp"
+#include "attractor/tokens/token_file.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+namespace fs = std::filesystem;
+using depth::MeanShift;
+using report::add_point;
+using report::Mark;
+using report::Series;
+
+constexpr double kNarrowest = 1e-100, kWidest = 1e100;
+constexpr std::size_t kDrawnPoints = 1800, kDrawnModes = 100, kBars = 60;
+constexpr std::size_t kMostCoordinates = 1'000'000;  // of modes, in JSON and result.h5
+
+// ---- What is asked.
+
+double positive(const char* name, const std::string& text, double least, double most,
+                const char* otherwise) {
+  double value = 0;
+  if (!parse_real(text, value) || !(value >= least && value <= most))
+    throw Error(fmt::format("{} = '{}' is not allowed; allowed: {:g} to {:g}{}", name, text, least,
+                            most, otherwise));
+  return value;
+}
+
+/// Bandwidth; 0 means: from the points.
+double bandwidth_asked(const ClusterParameters& p) {
+  if (!p.beta.empty() && p.bandwidth != "auto")
+    throw Error(fmt::format("beta = {} and bandwidth = {} say the same; give one of them", p.beta,
+                            p.bandwidth));
+  if (!p.beta.empty()) return 1 / std::sqrt(positive("beta", p.beta, 1e-200, 1e200, ""));
+  return p.bandwidth == "auto"
+             ? 0
+             : positive("bandwidth", p.bandwidth, kNarrowest, kWidest, ", or auto");
+}
+
+std::size_t seeds_asked(const ClusterParameters& p) {
+  if (p.seeds == "all") return std::numeric_limits<std::size_t>::max();
+  const double value = positive("seeds", p.seeds, 1, 1e9, ", or all");
+  if (value != std::floor(value))
+    throw Error(fmt::format("seeds = '{}' is not a whole number", p.seeds));
+  return static_cast<std::size_t>(value);
+}
+
+/// Before hours of work: the file can be written, and is neither the input nor the other output.
+void require_writable(const char* name, const std::string& target, const std::string& other) {
+  if (target.empty()) return;
+  std::error_code ignored;
+  if (fs::is_directory(target, ignored))
+    throw Error(fmt::format("{} = {} is a directory; a file name is needed", name, target));
+  if (!other.empty() &&
+      fs::weakly_canonical(target, ignored) == fs::weakly_canonical(other, ignored))
+    throw Error(fmt::format("{} = {} is also the name of another file of this run", name, target));
+  AtomicFile probe(target);
+}
+
+double chosen_bandwidth(const ClusterParameters& p, const Array& points) {
+  const double asked = bandwidth_asked(p);
+  if (asked > 0) return asked;
+  const double found =
+      depth::reference_bandwidth(points.data, points.shape[1], p.space == "sphere", p.seed);
+  if (found >= kNarrowest && found <= kWidest) return found;
+  throw Error(fmt::format("{}: {}; give --bandwidth", p.points,
+                          found == 0 ? "all points that were looked at coincide"
+                                     : fmt::format("the bandwidth would be {:g}", found)));
+}
+
+// ---- Figures.
+
+/// What the figures need: some of the points, the largest clusters.
+struct Sketch {
+  std::size_t dim = 0, all = 0;
+  bool on_sphere = false;
+  std::vector<double> rows;  // points, then modes
+  std::vector<std::uint32_t> labels;
+  std::size_t points = 0;
+  std::vector<std::size_t> sizes;
+};
+
+Sketch sketch_of(const Array& points, const MeanShift& found, bool on_sphere) {
+  const std::size_t dim = points.shape[1], all = points.shape[0];
+  Sketch sketch{.dim = dim, .all = all, .on_sphere = on_sphere, .sizes = found.sizes};
+  const std::size_t stride = (all + kDrawnPoints - 1) / kDrawnPoints;
+  const auto add = [&](const std::vector<double>& from, std::size_t i, std::uint32_t label) {
+    const auto at = from.begin() + static_cast<std::ptrdiff_t>(i * dim);
+    sketch.rows.insert(sketch.rows.end(), at, at + static_cast<std::ptrdiff_t>(dim));
+    sketch.labels.push_back(label);
+  };
+  for (std::size_t i = 0; i < all; i += stride) add(points.data, i, found.labels[i]);
+  sketch.points = sketch.labels.size();
+  for (std::uint32_t m = 0; m < std::min(kDrawnModes, found.sizes.size()); ++m)
+    add(found.modes, m, m);
+  return sketch;
+}
+
+std::pair<std::string, std::string> axis_labels(std::size_t dim) {
+  if (dim == 2) return {"x_{1}", "x_{2}"};
+  if (dim == 3) return {"across the line of sight", "upwards"};
+  return {"first principal axis", "second principal axis"};
+}
+
+PageFigure scatter_figure(const Sketch& sketch) {
+  FlowRecord record;
+  record.parameters.space = sketch.on_sphere ? "sphere" : "euclidean";
+  record.tokens = sketch.labels.size();
+  record.dim = sketch.dim;
+  record.snapshots = {{flow::Time(0), sketch.rows, sketch.labels, {}}};
+  const FlowView view = flow_view(record);
+  Series points{.mark = Mark::points}, rims{.mark = Mark::points}, modes{.mark = Mark::points};
+  points.title = "points, coloured by cluster";
+  modes.title = "modes";
+  modes.colour = report::kInk;
+  rims.colour = 0xffffff;
+  points.size = 1.8, rims.size = 6, modes.size = 4.4;
+  for (std::size_t s = 0; s < view.shown.size(); ++s) {
+    const double x = view.xyz[0][3 * s] * view.unit[0], y = view.xyz[0][3 * s + 1] * view.unit[0];
+    if (view.shown[s] >= sketch.points) {
+      add_point(rims, x, y);
+      add_point(modes, x, y);
+      continue;
+    }
+    add_point(points, x, y);
+    const std::uint32_t label = sketch.labels[view.shown[s]];
+    points.colours.push_back(report::kPalette[label % report::kPalette.size()]);
+  }
+  const auto [across, up] = axis_labels(sketch.dim);
+  std::string caption = fmt::format(
+      "{} of {} points. Colour: the cluster of a point{}. Dark dots: modes, the maxima of the "
+      "density that the ascents end at.",
+      grouped(sketch.points), grouped(sketch.all),
+      sketch.sizes.size() > report::kPalette.size() ? " (colours repeat)" : "");
+  if (sketch.dim > 3) caption += " Clusters that overlap in this plane may be far apart in others.";
+  return {.figure = {.id = "clusters",
+                     .title = "Points and modes",
+                     .panels = {{.x = {.label = across},
+                                 .y = {.label = up},
+                                 .series = {std::move(points), std::move(rims), std::move(modes)},
+                                 .equal_scale = true}},
+                     .width = 560,
+                     .height = 520},
+          .caption = std::move(caption)};
+}
+
+PageFigure size_figure(const Sketch& sketch) {
+  const std::size_t count = sketch.sizes.size();
+  const bool many = count > kBars;
+  Series sizes{.mark = many ? Mark::lines : Mark::boxes};
+  for (std::size_t k = 0; k < count; ++k)
+    add_point(sizes, static_cast<double>(k + 1), static_cast<double>(sketch.sizes[k]));
+  report::Axis rank{.label = "cluster, the largest first"}, size{.label = "points in the cluster"};
+  if (many) {
+    rank.scale = size.scale = report::Scale::log;
+  } else {
+    rank.low = 0;
+    rank.high = static_cast<double>(count + 1);
+    size.low = 0;
+  }
+  return {.figure = {.id = "sizes",
+                     .title = "Sizes of the clusters",
+                     .panels = {{.x = std::move(rank),
+                                 .y = std::move(size),
+                                 .series = {std::move(sizes)}}},
+                     .width = 560,
+                     .height = 520},
+          .caption =
+              "How many points each cluster has. A long tail of single points means outliers "
+              "or a bandwidth that is too small."};
+}
+
+// ---- Answer.
+
+Table mode_table(const MeanShift& found) {
+  Table table{
+      .name = "modes", .title = "Modes, the largest cluster first", .columns = {"size", "height"}};
+  for (std::size_t m = 0; m < found.sizes.size(); ++m)
+    table.rows.push_back({static_cast<double>(found.sizes[m]), found.heights[m]});
+  return table;
+}
+
+Table coordinate_table(const MeanShift& found, std::size_t dim) {
+  Table table{.name = "mode_coordinates", .title = "Coordinates of the modes", .only_data = true};
+  for (std::size_t a = 0; a < dim; ++a) table.columns.push_back(fmt::format("x{}", a));
+  for (auto at = found.modes.begin(); at != found.modes.end();
+       at += static_cast<std::ptrdiff_t>(dim))
+    table.rows.emplace_back(at, at + static_cast<std::ptrdiff_t>(dim));
+  return table;
+}
+
+void fill(const Array& points, double bandwidth, const MeanShift& found, Json& values) {
+  values["clusters"] = found.sizes.size();
+  values["sizes"] = found.sizes;
+  values["points"] = points.shape[0];
+  values["dim"] = points.shape[1];
+  values["bandwidth"] = number(bandwidth);
+  values["beta"] = number(1 / (bandwidth * bandwidth));
+  values["seeds"] = found.seeds.size();
+  values["iterations"] = found.iterations;
+  values["converged"] = found.converged();
+}
+
+void add_remarks(const Array& points, const MeanShift& found, Answer& answer) {
+  const std::size_t all = points.shape[0];
+  if (found.seeds.size() < all)
+    answer.remarks.push_back(fmt::format(
+        "{} of {} points climbed; the others are labelled by their nearest mode, and a cluster "
+        "that none of the seeds is in is missing (--seeds all lets every point climb).",
+        found.seeds.size(), all));
+  const auto single = std::ranges::count(found.sizes, std::size_t{1});
+  if (2 * static_cast<std::size_t>(single) > std::min(found.seeds.size(), all) && all > 1)
+    answer.remarks.push_back("Most seeds are modes of their own; a larger --bandwidth joins them.");
+  if (found.modes.size() > kMostCoordinates)
+    answer.remarks.push_back(
+        "The coordinates of the modes are too many for this summary; --modes-out stores them.");
+  if (found.climbing > 0)
+    answer.not_delivered = fmt::format(
+        "{} of {} paths had not arrived after {} iterations, so their modes are not exact; give "
+        "more --iterations or a larger --tolerance",
+        found.climbing, found.seeds.size(), found.iterations);
+}
+
+void write_outputs(const ClusterParameters& p, std::size_t dim, const MeanShift& found) {
+  if (!p.labels_out.empty())
+    write_npy(p.labels_out, {{found.labels.size()},
+                             std::vector<double>(found.labels.begin(), found.labels.end())});
+  if (!p.modes_out.empty()) write_npy(p.modes_out, {{found.sizes.size(), dim}, found.modes});
+}
+
+std::string headline(const Array& points, double bandwidth, const MeanShift& found) {
+  const std::size_t count = found.sizes.size();
+  return fmt::format("{} points in dimension {} form {} cluster{} at bandwidth {:.4g}.",
+                     grouped(points.shape[0]), points.shape[1], grouped(count),
+                     count == 1 ? "" : "s", bandwidth);
+}
+
+}  // namespace
+
+ParameterList list(ClusterParameters& p) {
+  const std::string data = "Points", kernel = "Density", ascent = "Ascent", files = "Files";
+  return {{.name = "points",
+           .group = data,
+           .help = "n x d, a row for each point",
+           .target = &p.points,
+           .words = ".npy or HDF5[:/dataset]"},
+          {.name = "space",
+           .group = data,
+           .help = "R^d, or the unit sphere (rows are divided by their length)",
+           .target = &p.space,
+           .choices = {"euclidean", "sphere"}},
+          {.name = "bandwidth",
+           .group = kernel,
+           .help = "h of the kernel exp(-|x - y|^2 / 2h^2); auto: a rule for n, d and the spread",
+           .target = &p.bandwidth,
+           .words = "1e-100 to 1e100, or auto"},
+          {.name = "beta",
+           .group = kernel,
+           .help = "instead of the bandwidth: beta = h^-2, the inverse temperature",
+           .target = &p.beta,
+           .words = "1e-200 to 1e200"},
+          {.name = "seeds",
+           .group = ascent,
+           .help = "points that climb, drawn at random; the others get the nearest mode",
+           .target = &p.seeds,
+           .words = "1 to 1e9, or all"},
+          {.name = "seed", .group = ascent, .help = "seed of every random draw", .target = &p.seed},
+          {.name = "tolerance",
+           .group = ascent,
+           .help = "distance left to a mode (estimated), in bandwidths",
+           .target = &p.tolerance,
+           .least = 1e-14,
+           .most = 0.01},
+          {.name = "merge",
+           .group = ascent,
+           .help = "ends closer than this, in bandwidths, are one mode",
+           .target = &p.merge,
+           .least = 1e-6,
+           .most = 10},
+          {.name = "iterations",
+           .group = ascent,
+           .help = "at most so many steps",
+           .target = &p.iterations,
+           .least = 1,
+           .most = 1e9},
+          {.name = "labels-out",
+           .group = files,
+           .help = "the cluster of each point, from 0",
+           .target = &p.labels_out,
+           .words = "name of a .npy file"},
+          {.name = "modes-out",
+           .group = files,
+           .help = "the modes, clusters x d",
+           .target = &p.modes_out,
+           .words = "name of a .npy file"}};
+}
+
+Answer ask(const ClusterParameters& p, const AskContext& context) {
+  if (p.points.empty()) throw Error("points is empty; name a .npy or HDF5 file of n x d numbers");
+  depth::MeanShiftOptions options{.on_sphere = p.space == "sphere",
+                                  .seeds = seeds_asked(p),
+                                  .seed = p.seed,
+                                  .tolerance = p.tolerance,
+                                  .merge = p.merge,
+                                  .iterations = p.iterations};
+  bandwidth_asked(p);
+  const Array points = read_tokens(p.points, options.on_sphere);
+  require_writable("labels-out", p.labels_out, p.points);
+  require_writable("modes-out", p.modes_out, p.points);
+  require_writable("modes-out", p.modes_out, p.labels_out);
+  const std::size_t dim = points.shape[1];
+  const double bandwidth = chosen_bandwidth(p, points);
+  options.beta = 1 / (bandwidth * bandwidth);
+  const double paths = static_cast<double>(std::min(options.seeds, points.shape[0]));
+  options.watch = [&](std::size_t iteration, std::size_t climbing) {
+    context.tell(1 - static_cast<double>(climbing) / paths,
+                 fmt::format("step {}, {} paths climb", iteration, climbing));
+    return !context.stopped();
+  };
+  const MeanShift found = depth::mean_shift(points.data, dim, options);
+  Answer answer{.title = "Clusters", .headline = headline(points, bandwidth, found)};
+  fill(points, bandwidth, found, answer.values);
+  answer.tables.push_back(mode_table(found));
+  if (found.modes.size() <= kMostCoordinates) answer.tables.push_back(coordinate_table(found, dim));
+  add_remarks(points, found, answer);
+  if (found.stopped) return answer;
+  write_outputs(p, dim, found);
+  const auto sketch = std::make_shared<Sketch>(sketch_of(points, found, options.on_sphere));
+  answer.draw = [sketch] { return std::vector{scatter_figure(*sketch), size_figure(*sketch)}; };
+  return answer;
+}
+
+}  // namespace attractor::experiment

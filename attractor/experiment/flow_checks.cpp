@@ -1,0 +1,157 @@
+// Combinations of parameters that have no meaning, each refused with a sentence.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "attractor/base/error.hpp"
+#include "attractor/experiment/flow_parameters.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+// A text parameter that is a word or a number x for which `good(x)` holds.
+template <class Good>
+void check_word_or_number(const Parameter& parameter, std::initializer_list<const char*> words,
+                          const Good& good) {
+  const std::string text = parameter.text();
+  for (const char* word : words)
+    if (text == word) return;
+  double value = 0;
+  if (!parse_real(text, value) || !good(value))
+    throw Error(fmt::format("{} = '{}' is not allowed; allowed: {}", parameter.name, text,
+                            parameter.words));
+}
+
+void refuse(bool wrong, const std::string& sentence) {
+  if (wrong) throw Error(sentence);
+}
+
+bool whole_steps(double time, double step) {
+  const double steps = time / step;
+  return std::abs(steps - std::round(steps)) <= 1e-9 * std::max(1.0, steps);
+}
+
+void check_words(const FlowParameters& p) {
+  FlowParameters copy = p;
+  const ParameterList parameters = list(copy);
+  check_word_or_number(find(parameters, "merge-radius"), {"auto", "off"},
+                       [](double x) { return x >= 1e-12 && x <= 0.01; });
+  check_word_or_number(find(parameters, "cluster-cosine"), {"auto"},
+                       [](double x) { return x > 0 && x < 1; });
+  check_word_or_number(find(parameters, "snapshots"), {"auto"},
+                       [](double x) { return x >= 2 && x <= 1000 && x == std::floor(x); });
+}
+
+void check_endless(const FlowParameters& p) {
+  if (!std::isinf(p.time)) return;
+  refuse(stepper_of(p) != "adaptive",
+         fmt::format("time = inf needs --stepper adaptive, not {}", stepper_of(p)));
+  refuse(p.space != "sphere", "time = inf needs --space sphere: in R^d tokens never come to rest");
+  refuse(
+      !is_plain(p),
+      "time = inf needs sa or usa with one head, full mask and norm post, where it is known when "
+      "tokens have come to rest; give a finite --time");
+  refuse(p.merge_radius == "off", "time = inf needs coalescence; leave out --merge-radius off");
+  refuse(p.output_spacing == "linear" || p.output_spacing == "log",
+         fmt::format("output-spacing {} needs a finite --time", p.output_spacing));
+}
+
+void check_steps(const FlowParameters& p) {
+  const std::string stepper = stepper_of(p);
+  const bool noisy = p.noise > 0 || p.common_noise > 0;
+  refuse(noisy && stepper != "euler-maruyama",
+         fmt::format("noise needs --stepper euler-maruyama, not {}", stepper));
+  if (stepper == "adaptive") return;
+  refuse(p.step > p.time && p.time > 0,
+         fmt::format("step = {} is longer than time = {}", p.step, p.time));
+  refuse(p.time / p.step > static_cast<double>(p.max_steps),
+         fmt::format("time / step = {:.3g} steps; at most max-steps = {} are allowed",
+                     p.time / p.step, p.max_steps));
+  const bool mixed = p.norm == "mix" && p.switch_time < p.time;
+  refuse(
+      mixed && !whole_steps(p.switch_time, p.step),
+      fmt::format("switch-time = {} is not a whole number of steps of {}", p.switch_time, p.step));
+  refuse(p.redraw > 0 && !whole_steps(p.redraw, p.step),
+         fmt::format("redraw = {} is not a whole number of steps of {}", p.redraw, p.step));
+  refuse((mixed || p.redraw > 0) && !whole_steps(p.time, p.step),
+         fmt::format("time = {} is not a whole number of steps of {}", p.time, p.step));
+}
+
+void check_weights(const FlowParameters& p) {
+  const std::pair<const char*, const std::string*> matrices[] = {
+      {"query", &p.query}, {"key", &p.key}, {"value", &p.value}, {"output", &p.output}};
+  bool random = p.feed_forward != "none";
+  for (const auto& [name, text] : matrices) {
+    const bool kind = is_weight_kind(*text);
+    random = random || (kind && *text != "identity");
+    refuse(!text->empty() && !kind && p.heads > 1 && name != std::string("output"),
+           fmt::format("{} = '{}' is one matrix for {} heads; files need --heads 1", name, *text,
+                       p.heads));
+    refuse((*text == "qk" || *text == "minus-qk") && name != std::string("value"),
+           fmt::format("{} = '{}' is not allowed; only value can be +-Q^T K", name, *text));
+  }
+  refuse(p.redraw > 0 && !random, "redraw needs random weights or a feed-forward block");
+  const auto low = [](const std::string& kind) {
+    return kind == "gaussian" || kind == "orthogonal";
+  };
+  refuse(p.rank > 0 && !(low(p.query) && low(p.key)),
+         fmt::format("rank = {} needs --query and --key gaussian or orthogonal", p.rank));
+  refuse(p.rank > p.dim && p.init != "file",
+         fmt::format("rank = {} is above dim = {}", p.rank, p.dim));
+}
+
+}  // namespace
+
+void check(const FlowParameters& p) {
+  check_words(p);
+  check_endless(p);
+  check_steps(p);
+  check_weights(p);
+  refuse(p.space != "sphere" && p.init != "uniform" && p.init != "file",
+         fmt::format("init {} is on the sphere; R^d takes uniform (normal) or file", p.init));
+  refuse(!is_plain(p) && p.merge_radius != "auto" && p.merge_radius != "off",
+         "merge-radius needs sa or usa with one head, full mask, norm post and no noise");
+  const double numbers = static_cast<double>(p.tokens) * static_cast<double>(p.dim);
+  refuse(p.init != "file" && p.init != "angles" && numbers > 1e9,
+         fmt::format("{} tokens in dimension {} are {:.3g} numbers; at most 1e9 are allowed",
+                     p.tokens, p.dim, numbers));
+}
+
+void check_use(const FlowParameters& p, const std::vector<std::string>& given) {
+  struct Need {
+    const char *name, *flag, *value;
+    std::string present;
+    bool met;
+  };
+  const auto start = [&](const char* name, const char* init) {
+    return Need{name, "init", init, p.init, p.init == init};
+  };
+  const auto scheme = [&](const char* name, const char* norm) {
+    return Need{name, "norm", norm, p.norm, p.norm == norm};
+  };
+  const bool block = p.feed_forward != "none", noisy = p.noise > 0 || p.common_noise > 0;
+  const Need needs[] = {start("rho", "equiangular"),
+                        start("cap-angle", "cap"),
+                        start("centres", "clusters"),
+                        start("spread", "clusters"),
+                        start("mode", "circle"),
+                        start("amplitude", "circle"),
+                        start("phase", "circle"),
+                        start("angles", "angles"),
+                        start("tokens-file", "file"),
+                        scheme("alpha", "ngpt"),
+                        scheme("alpha-power", "ngpt"),
+                        scheme("switch-time", "mix"),
+                        scheme("deepnorm-scale", "deepnorm"),
+                        {"kernel", "dynamics", "radial", p.dynamics, p.dynamics == "radial"},
+                        {"width", "feed-forward", "relu or gelu", p.feed_forward, block},
+                        {"strength", "feed-forward", "relu or gelu", p.feed_forward, block},
+                        {"noise-substeps", "noise", "above 0", "0", noisy}};
+  for (const Need& need : needs)
+    refuse(!need.met && std::find(given.begin(), given.end(), need.name) != given.end(),
+           fmt::format("--{} is used by --{} {} only, not by --{} {}", need.name, need.flag,
+                       need.value, need.flag, need.present));
+}
+
+}  // namespace attractor::experiment

@@ -1,0 +1,219 @@
+#include "attractor/experiment/flow_model.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "attractor/attention/weights.hpp"
+#include "attractor/base/error.hpp"
+#include "attractor/tokens/token_file.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+// ---- Weights.
+
+WeightKind kind_of(const std::string& text) {
+  return text.empty() ? WeightKind::identity : weight_kind_named(text);
+}
+
+bool is_file(const std::string& text) { return !text.empty() && !is_weight_kind(text); }
+
+std::vector<double> matrix_file(const std::string& file, std::size_t dim) {
+  return read_square_matrix(file, dim).data;
+}
+
+std::vector<Head> heads_of(const FlowParameters& p, std::size_t dim, std::uint64_t period) {
+  const auto plan_kind = [](const std::string& text) {
+    return is_file(text) ? WeightKind::identity : kind_of(text);
+  };
+  std::vector<Head> heads;
+  for (std::uint64_t h = 0; h < p.heads; ++h) {
+    HeadPlan plan{.query = plan_kind(p.query),
+                  .key = plan_kind(p.key),
+                  .value = plan_kind(p.value),
+                  .rank = p.rank};
+    const bool product = plan.value == WeightKind::qk || plan.value == WeightKind::minus_qk;
+    const double sign = plan.value == WeightKind::qk ? 1 : -1;
+    if (product) plan.value = WeightKind::identity;
+    Head head = draw_head(plan, dim, p.seed, period, h);
+    if (is_file(p.query)) head.query = matrix_file(p.query, dim);
+    if (is_file(p.key)) head.key = matrix_file(p.key, dim);
+    if (is_file(p.value)) head.value = matrix_file(p.value, dim);
+    if (product) head.value = query_key_product(head.query, head.key, dim, sign);
+    heads.push_back(std::move(head));
+  }
+  return heads;
+}
+
+std::vector<double> output_of(const FlowParameters& p, std::size_t dim, std::uint64_t period) {
+  if (is_file(p.output)) return matrix_file(p.output, dim);
+  return draw_weights(kind_of(p.output), dim, dim,
+                      {.seed = p.seed, .matrix = "output", .period = period});
+}
+
+depth::FeedForward block_of(const FlowParameters& p, std::size_t dim, std::uint64_t period) {
+  return depth::draw_feed_forward(depth::activation_named(p.feed_forward), dim,
+                                  p.width > 0 ? p.width : 4 * dim, p.strength, p.seed, period);
+}
+
+// ---- Flows.
+
+Attention attention_of(const FlowParameters& p, std::size_t dim) {
+  Head head = heads_of(p, dim, 0).front();
+  return {.rule = rule_named(p.dynamics),
+          .beta = p.beta,
+          .dim = dim,
+          .on_sphere = p.space == "sphere",
+          .query = std::move(head.query),
+          .key = std::move(head.key),
+          .value = std::move(head.value)};
+}
+
+std::vector<double> gain_of(const FlowParameters& p, std::size_t dim) {
+  if (p.gain.empty()) return {};
+  const Array array = read_array(p.gain);
+  if (array.data.size() != dim)
+    throw Error(
+        fmt::format("{} has {} numbers; dim = {} are needed", p.gain, array.data.size(), dim));
+  for (const double g : array.data)
+    if (!std::isfinite(g))
+      throw Error(fmt::format("{} holds {}; finite numbers are needed", p.gain, g));
+  return array.data;
+}
+
+depth::Architecture architecture_of(const FlowParameters& p, std::size_t dim) {
+  depth::Architecture a;
+  a.layer.rule = layer_rule_named(p.dynamics);
+  a.layer.beta = p.beta;
+  a.layer.dim = dim;
+  a.layer.heads = heads_of(p, dim, 0);
+  a.layer.output = output_of(p, dim, 0);
+  a.layer.mask.causal = p.mask == "causal";
+  if (p.window > 0) a.layer.mask.window = p.window;
+  a.layer.mask.slope = p.distance_bias;
+  a.layer.kernel = radial_kernel_named(p.kernel);
+  a.geometry = depth::geometry_named(p.space);
+  a.norm = normalisation_named(p.norm);
+  a.alpha = p.alpha;
+  a.alpha_power = p.alpha_power;
+  a.switch_time = p.switch_time;
+  a.deepnorm_scale = p.deepnorm_scale;
+  a.gain = gain_of(p, dim);
+  a.feed_forward = block_of(p, dim, 0);
+  a.noise = p.noise;
+  a.common_noise = p.common_noise;
+  return a;
+}
+
+/// The energy of the house is that of cosines; only sa and usa have one.
+Attention energy_attention(const FlowParameters& p, std::size_t dim) {
+  return {.rule = Rule::softmax, .beta = p.beta, .dim = dim, .on_sphere = p.space == "sphere"};
+}
+
+}  // namespace
+
+FlowModel::FlowModel(const FlowParameters& p, std::size_t tokens, std::size_t dim,
+                     double merge_radius)
+    : parameters_(p), dim_(dim) {
+  if (is_plain(p)) {
+    plain_.emplace(attention_of(p, dim), tokens, merge_radius);
+    observed_ = plain_->attention();
+  } else {
+    general_.emplace(architecture_of(p, dim), tokens);
+    observed_ = energy_attention(p, dim);
+  }
+  logit_bound_ = observed_.logit_bound();
+}
+
+flow::Flow& FlowModel::flow() {
+  if (plain_) return *plain_;
+  return *general_;
+}
+
+const flow::Flow& FlowModel::flow() const {
+  if (plain_) return *plain_;
+  return *general_;
+}
+
+depth::TokenGroups& FlowModel::groups() { return plain_ ? plain_->groups() : general_->groups(); }
+
+const depth::TokenGroups& FlowModel::groups() const {
+  return const_cast<FlowModel*>(this)->groups();
+}
+
+bool FlowModel::has_lengths() const {
+  return general_ && depth::grows(general_->architecture().norm);
+}
+
+std::vector<double> FlowModel::directions(std::span<const double> state) const {
+  std::vector<double> result(state.begin(), state.end());
+  if (!has_lengths()) return result;
+  const Sphere sphere(dim_);
+  for (std::size_t i = 0; i < result.size(); i += dim_)
+    sphere.retract(std::span(result).subspan(i, dim_));
+  return result;
+}
+
+flow::Time FlowModel::next_change(const flow::Time& now, const flow::Time& end) const {
+  flow::Time next = end;
+  const auto earlier = [&](double time) {
+    const flow::Time candidate(time, 0);
+    if (now < candidate && candidate < next) next = candidate;
+  };
+  if (parameters_.norm == "mix") earlier(parameters_.switch_time);
+  if (parameters_.redraw > 0) {
+    // The quotient of a time that is a whole number of periods may round down.
+    const double periods = std::floor(now.value() / parameters_.redraw * (1 + 1e-12));
+    earlier((periods + 1) * parameters_.redraw);
+  }
+  return next;
+}
+
+void FlowModel::enter(const flow::Time& now, std::vector<double>& state) {
+  if (!general_) return;
+  general_->simplify(now, state);
+  if (parameters_.redraw == 0) return;
+  const auto period =
+      static_cast<std::uint64_t>(std::floor(now.value() / parameters_.redraw * (1 + 1e-12)));
+  general_->set_weights(heads_of(parameters_, dim_, period), output_of(parameters_, dim_, period),
+                        block_of(parameters_, dim_, period));
+}
+
+observe::Observation FlowModel::observe(const flow::Time& time, std::span<const double> state,
+                                        const observe::ObserveOptions& options,
+                                        bool thorough) const {
+  const std::vector<double> shape = directions(state);
+  observe::Observation o =
+      observe::observe(observed_, logit_bound_, shape, groups().masses(), time, options, thorough);
+  double sum = 0;
+  for (std::size_t i = 0; i < groups().count(); ++i)
+    sum += groups().masses()[i] * norm(state.subspan(i * dim_, dim_));
+  o.mean_norm = sum / groups().total();
+  if (general_) observe_layer(time, state, o);
+  return o;
+}
+
+// dE/dt and softmax rows belong to plain attention; here the rows are those of the layer.
+void FlowModel::observe_layer(const flow::Time& time, std::span<const double> state,
+                              observe::Observation& o) const {
+  o.dissipation = o.log_dissipation = kUnknown;
+  LayerOutput out;
+  general_->attend(time, state, {.entropy = true}, out);
+  double sum = 0;
+  for (const double h : out.entropy) sum += h;
+  o.attention_entropy = sum / static_cast<double>(out.entropy.size());
+  o.attention_entropy_error = 0;
+}
+
+LayerStatus FlowModel::layer_status() const {
+  return general_ ? general_->status() : LayerStatus::complete;
+}
+
+std::string_view FlowModel::engine() const { return plain_ ? "dense" : "layers"; }
+
+}  // namespace attractor::experiment

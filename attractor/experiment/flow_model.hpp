@@ -1,0 +1,57 @@
+// From parameters to the flow that moves the tokens: the fused AttentionFlow where it can do what
+// was asked, the general LayerFlow otherwise, behind one face for the experiment.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "attractor/depth/attention_flow.hpp"
+#include "attractor/depth/layer_flow.hpp"
+#include "attractor/experiment/flow_parameters.hpp"
+#include "attractor/observe/observation.hpp"
+
+namespace attractor::experiment {
+
+class FlowModel {
+ public:
+  /// Files are read as they are named. Throws Error on what has no meaning.
+  FlowModel(const FlowParameters& p, std::size_t tokens, std::size_t dim, double merge_radius);
+
+  flow::Flow& flow();
+  const flow::Flow& flow() const;
+  depth::TokenGroups& groups();
+  const depth::TokenGroups& groups() const;
+
+  /// Tokens have lengths beside directions (pre-normalised schemes).
+  bool has_lengths() const;
+  /// Directions where tokens have lengths, else the state itself.
+  std::vector<double> directions(std::span<const double> state) const;
+
+  /// The next time after `now` at which the flow changes (weights redrawn, mix switching), or
+  /// `end`.
+  flow::Time next_change(const flow::Time& now, const flow::Time& end) const;
+  /// Makes the flow what it is from `now` on: at the start, at each change, and after a resume.
+  void enter(const flow::Time& now, std::vector<double>& state);
+
+  /// All that is measured of a state.
+  observe::Observation observe(const flow::Time& time, std::span<const double> state,
+                               const observe::ObserveOptions& options, bool thorough) const;
+  /// sinkhorn that did not converge, if so.
+  LayerStatus layer_status() const;
+  std::string_view engine() const;
+
+ private:
+  void observe_layer(const flow::Time& time, std::span<const double> state,
+                     observe::Observation& o) const;
+
+  FlowParameters parameters_;
+  std::size_t dim_;
+  std::optional<depth::AttentionFlow> plain_;
+  std::optional<depth::LayerFlow> general_;
+  Attention observed_;  // what energy and entropy are measured with
+  double logit_bound_ = 0;
+};
+
+}  // namespace attractor::experiment
