@@ -4,10 +4,12 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "apps/parameter_options.hpp"
 #include "attractor/experiment/answer.hpp"
@@ -27,11 +29,11 @@ void add_answer_options(CLI::App& command, AnswerOptions& options);
 /// Asks, prints, writes; the exit status.
 int answer(const AnswerOptions& options, const experiment::Question& question, const Ask& ask);
 
-/// `positional` names a parameter that is given without its flag, if any.
+/// `positional` names parameters that are given without their flag.
 template <class Parameters>
 std::function<int()> add_answer_command(CLI::App& parent, const std::string& program,
                                         const std::string& description, const std::string& footer,
-                                        const std::string& positional = "") {
+                                        const std::vector<std::string>& positional = {}) {
   struct State {
     Parameters now{}, usual{};
     AnswerOptions options{};
@@ -41,8 +43,8 @@ std::function<int()> add_answer_command(CLI::App& parent, const std::string& pro
   CLI::App* command = parent.add_subcommand(name, description);
   for (const experiment::Parameter& parameter : list(state->now)) {
     const auto take = [state, parameter](const std::string& text) { parameter.set(text); };
-    if (parameter.name == positional)
-      command->add_option_function<std::string>(positional, take, parameter.help)
+    if (std::find(positional.begin(), positional.end(), parameter.name) != positional.end())
+      command->add_option_function<std::string>(parameter.name, take, parameter.help)
           ->type_name("FILE");
     else
       add_parameter(*command, parameter, take);

@@ -4,6 +4,7 @@
 
 #include "apps/answer_command.hpp"
 #include "attractor/experiment/cluster_experiment.hpp"
+#include "attractor/experiment/compare_experiment.hpp"
 #include "attractor/experiment/context_experiment.hpp"
 #include "attractor/experiment/equiangular_experiment.hpp"
 #include "attractor/experiment/forecast_experiment.hpp"
@@ -60,7 +61,14 @@ Commands add_theory_commands(CLI::App& app) {
       "  attractor cluster points.npy --bandwidth 0.5 --labels-out labels.npy\n"
       "  attractor cluster vectors.h5:/x --space sphere --beta 40 --out clusters\n"
       "Theory: docs/theory/mean_shift.md.",
-      "points");
+      {"points"});
+  commands["compare"] = add_answer_command<CompareParameters>(
+      app, "attractor compare", "How far two runs of attractor flow are apart, token by token",
+      "Examples:\n"
+      "  attractor flow --noise 0.1 --time 5 --seed 1 --out a\n"
+      "  attractor flow --noise 0.1 --time 5 --seed 1 --step 0.05 --out b\n"
+      "  attractor compare a b",
+      {"first", "second"});
   commands["stability"] = add_answer_command<StabilityParameters>(
       app, "attractor stability",
       "Growth of every mode of the uniform state; how many clusters to expect",

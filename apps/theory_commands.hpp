@@ -1,5 +1,5 @@
 // The commands that answer one question: reduce, stability, context, forecast, meanfield,
-// stationary, cluster.
+// stationary, cluster, compare.
 #pragma once
 
 #include <CLI/CLI.hpp>

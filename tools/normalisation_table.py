@@ -30,10 +30,11 @@ DECADES = 4  # of time for powers, the last ones; the others are fitted while 1e
 
 CURVES = {"post": "#22262b", "ngpt": "#8a8f98", "deepnorm": "#cc79a7", "damped-post": "#d55e00", "mix": "#009e73",
           "peri": "#e69f00", "pre": "#0072b2", "ln-scaling": "#56b4e9"}
-TITLES = {"peri": "peri, sandwich", "deepnorm": "deepnorm, a = 2", "mix": "mix, τ = 1"}
+K = 3.734953426363  # K(8, 2), docs/theory/reductions.md
+TITLES = {"peri": "peri, sandwich"}
 FIGURE = """
 set encoding utf8
-set terminal svg size 860,380 dynamic rounded enhanced background rgb 'white' font 'DejaVu Sans,12' name 'normalisation'
+set terminal svg size 920,400 dynamic rounded enhanced background rgb 'white' font 'DejaVu Sans,12' name 'normalisation'
 set minussign
 set multiplot layout 1,2
 set logscale xy
@@ -44,11 +45,11 @@ set mxtics 1
 set mytics 1
 set grid lc rgb '#e5e7eb' lt 1
 set xlabel 'depth t'
-set xrange [0.1:1e4]
+set xrange [0.02:1e4]
 set title "{/:Bold How far from one direction}"
 set ylabel '1 − mean cosine'
 set yrange [1e-10:2]
-set key bottom left Left reverse samplen 1.6 opaque
+set key bottom left Left reverse samplen 1 font ',10'
 """
 
 
@@ -80,7 +81,8 @@ def order(program, scheme):
     """Of layers with step h against the flow, in the directions of random tokens."""
     task = ("--norm", scheme, *OWN.get(scheme, ()), *RANDOM, "--time", 2, "--outputs", 1)
     truth = flow(program, *task, "--tolerance", 1e-12)[2]
-    coarse, fine = (np.abs(flow(program, *task, "--stepper", "layers", "--step", h)[2] - truth).max() for h in (2 ** -9, 2 ** -11))
+    coarse, fine = (np.abs(flow(program, *task, "--stepper", "layers", "--step", h)[2] - truth).max()
+                    for h in (2 ** -9, 2 ** -11))
     return math.log(coarse / fine, 4)
 
 
@@ -89,15 +91,15 @@ def row(program, scheme):
     early, late = (flow(program, *own, "--time", t, "--tolerance", 1e-12)[0] for t in (5, 20))
     layers = flow(program, *own, "--stepper", "layers", "--step", 1, "--time", 20)[0]
     law, exponent, _ = LAWS[scheme]
-    cells = (scheme, f"{early['mean_cosine']:.6f}", f"{late['one_minus_mean_cosine']:.2e}", f"{late['mean_norm']:.4f}",
-             f"{layers['one_minus_mean_cosine']:.2e}".replace("0.00e+00", "0"), law[0], exponent, f"{fitted(program, scheme, ORTHOGONAL):.4f}",
-             f"{fitted(program, scheme, RANDOM):.4f}", f"{order(program, scheme):.3f}")
-    return "| " + " | ".join(str(cell).replace("-", "−") if k else str(cell) for k, cell in enumerate(cells)) + " |"
+    cells = (f"{early['mean_cosine']:.6f}", f"{late['one_minus_mean_cosine']:.2e}", f"{late['mean_norm']:.4f}",
+             f"{layers['one_minus_mean_cosine']:.2e}".replace("0.00e+00", "0"), law[0], str(exponent),
+             *(f"{fitted(program, scheme, start):.4f}" for start in (ORTHOGONAL, RANDOM)), f"{order(program, scheme):.3f}")
+    return f"| {scheme} | " + " | ".join(cell.replace("-", "−") for cell in cells) + " |"
 
 
 def table(program):
-    head = ("scheme", "γ(5)", "1−γ(20)", "r(20)", "1−γ, 20 layers", "law of 1−γ", "p", "p fitted, orthogonal", "p fitted, random",
-            "order of layers")
+    head = ("scheme", "γ(5)", "1−γ(20)", "r(20)", "1−γ, 20 layers", "law of 1−γ", "p", "p fitted, orthogonal",
+            "p fitted, random", "order of layers")
     return "\n".join(["| " + " | ".join(head) + " |", "|---" * len(head) + "|", *(row(program, scheme) for scheme in LAWS)])
 
 
@@ -106,14 +108,15 @@ def picture(program):
     for k, (scheme, colour) in enumerate(CURVES.items()):
         _, s, _ = flow(program, "--norm", scheme, *OWN.get(scheme, ()), *ORTHOGONAL, "--tolerance", 1e-12, "--time", 1e4,
                        "--output-spacing", "log", "--outputs", 200)
-        points = zip(s["time"], s["one_minus_mean_cosine"], s["mean_norm"])
-        data += f"$d{k} << EOD\n" + "".join(f"{t:.6g} {g:.6g} {r:.6g}\n" for t, g, r in points if t >= 0.1 and g > 1e-11) + "EOD\n"
+        points = (point for point in zip(s["time"], s["one_minus_mean_cosine"], s["mean_norm"])
+                  if point[0] >= 0.01 and point[1] > 1e-11)
+        data += f"$d{k} << EOD\n" + "".join(f"{t:.6g} {gap:.6g} {r:.6g}\n" for t, gap, r in points) + "EOD\n"
         style = f"with lines lw 2 lc rgb '{colour}'"
         gaps.append(f"$d{k} using 1:2 {style} title '{TITLES.get(scheme, scheme)}'")
         if s["mean_norm"][-1] > 1.5:
             norms.append(f"$d{k} using 1:3 {style} title '{TITLES.get(scheme, scheme)}'")
-    dashed = "with lines lw 1 lc rgb '#6b7280' dt 3"
-    gaps.append(f"[30:1e4] 3.734953/x**2 {dashed} title 'K/t^2, K/4t', 3.734953/(4*x) {dashed} notitle")
+    dashed = "with lines lw 1.5 lc rgb '#22262b' dt 3"
+    gaps.append(f"[1e2:1e4] {K}/x**2 {dashed} title 'K/t², K/4t', [1e2:1e4] {K}/(4*x) {dashed} notitle")
     norms.append(f"1 with lines lw 2 lc rgb '{CURVES['post']}' title 'all others'")
     script = data + FIGURE + "plot " + ", ".join(gaps) + """
 set title "{/:Bold How long tokens become}"
@@ -121,7 +124,8 @@ set ylabel 'mean length r'
 set yrange [0.5:2e4]
 set key top left Left reverse
 plot """ + ", ".join(norms) + "\nunset multiplot\n"
-    done = subprocess.run(["gnuplot", "-d"], input=script, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C.UTF-8"})
+    done = subprocess.run(["gnuplot", "-d"], input=script, capture_output=True, text=True,
+                          env={**os.environ, "LC_ALL": "C.UTF-8"})
     if done.returncode != 0 or not done.stdout:
         sys.exit(done.stderr.strip() or "gnuplot drew nothing")
     return done.stdout.replace('"DejaVu Sans"', '"DejaVu Sans, Verdana, sans-serif"')

@@ -9,7 +9,7 @@
 namespace attractor::experiment {
 namespace {
 
-constexpr std::string_view kMagic = "ATTRACTOR-FLOW-CHECKPOINT-1\n";
+constexpr std::string_view kMagic = "ATTRACTOR-FLOW-CHECKPOINT-2\n";
 
 std::vector<double> row(const observe::Observation& o) {
   std::vector<double> values;
@@ -47,6 +47,7 @@ void save(const CheckpointView& view, const std::filesystem::path& file) {
     out.put_all(std::span<const double>(snapshot.positions));
     out.put_all(std::span<const std::uint32_t>(snapshot.clusters));
     out.put_all(std::span<const double>(snapshot.cosine_histogram));
+    out.put_all(std::span<const double>(snapshot.norms));
   }
   out.commit();
 }
@@ -77,12 +78,13 @@ Checkpoint parse_checkpoint(std::string_view bytes, const std::string& name) {
     for (std::size_t i = 0; i < values.size(); ++i) o.*observe::columns()[i].value = values[i];
     c.series.push_back(o);
   }
-  for (std::uint64_t k = in.get_count(40); k-- > 0;) {
+  for (std::uint64_t k = in.get_count(48); k-- > 0;) {
     Snapshot snapshot;
     snapshot.time = in.get_time();
     snapshot.positions = in.get_all<double>();
     snapshot.clusters = in.get_all<std::uint32_t>();
     snapshot.cosine_histogram = in.get_all<double>();
+    snapshot.norms = in.get_all<double>();
     c.snapshots.push_back(std::move(snapshot));
   }
   in.finish();

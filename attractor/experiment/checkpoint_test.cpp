@@ -84,6 +84,7 @@ class CheckpointFile : public ::testing::Test {
       Snapshot snapshot{flow::Time(k + 0.5, 2.0 * k), std::vector<double>(12 * 3),
                         std::vector<std::uint32_t>(12, static_cast<std::uint32_t>(k)),
                         std::vector<double>(100, 0.01 * k)};
+      snapshot.norms.assign(12, 1.5 + k);
       Stream(2, "snapshot").normals(static_cast<std::uint64_t>(k), snapshot.positions);
       c.snapshots.push_back(snapshot);
     }
@@ -145,6 +146,7 @@ void CheckpointFile::expect_same(const Checkpoint& a, const Checkpoint& b) {
     EXPECT_EQ(bits(a.snapshots[k].positions), bits(b.snapshots[k].positions));
     EXPECT_EQ(a.snapshots[k].clusters, b.snapshots[k].clusters);
     EXPECT_EQ(bits(a.snapshots[k].cosine_histogram), bits(b.snapshots[k].cosine_histogram));
+    EXPECT_EQ(bits(a.snapshots[k].norms), bits(b.snapshots[k].norms));
   }
 }
 

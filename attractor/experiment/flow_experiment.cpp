@@ -231,6 +231,9 @@ class Experiment {
     const auto pairs = observe::pair_statistics(shape, start_.dim, model_.groups().masses(),
                                                 p_.pair_threshold, p_.seed, p_.exact_limit);
     snapshot.cosine_histogram.assign(pairs.histogram.begin(), pairs.histogram.end());
+    if (model_.has_lengths())
+      for (std::size_t i = 0; i < count_; ++i)
+        snapshot.norms.push_back(norm(state.subspan(i * start_.dim, start_.dim)));
     record_.snapshots.push_back(std::move(snapshot));
   }
 
@@ -278,6 +281,8 @@ class Experiment {
     take_snapshot(progress_.time, progress_.state);
     if (!model_.has_lengths()) record_.merges = tree_.linkage();
     record_.layer_status = model_.layer_status();
+    record_.head_entropies = model_.head_entropies(progress_.time, progress_.state);
+    record_.selected = model_.selected(progress_.time, progress_.state);
     record_.coalescences = model_.groups().coalescences();
     record_.merge_error = model_.groups().merge_error();
     record_.owner.assign(model_.groups().owner().begin(), model_.groups().owner().end());

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "attractor/attention/weights.hpp"
@@ -194,20 +195,60 @@ observe::Observation FlowModel::observe(const flow::Time& time, std::span<const 
   for (std::size_t i = 0; i < groups().count(); ++i)
     sum += groups().masses()[i] * norm(state.subspan(i * dim_, dim_));
   o.mean_norm = sum / groups().total();
-  if (general_) observe_layer(time, state, o);
+  // Each costs as much as a step: left out for many tokens.
+  const bool affordable = groups().count() <= options.exact_limit;
+  o.layer_cosine = affordable ? layer_cosine(time, state) : kUnknown;
+  if (general_) observe_layer(time, state, affordable, o);
   return o;
+}
+
+/// One layer of the step of --stepper layers, else of the natural unit of time.
+double FlowModel::layer_cosine(const flow::Time& time, std::span<const double> state) const {
+  const double unit = flow().log_unit();
+  const double step =
+      stepper_of(parameters_) == "layers" ? flow::Time(parameters_.step).in_unit(unit) : 1;
+  std::vector<double> next(state.size());
+  flow().increment_at(time, state, unit, next);
+  double sum = 0;
+  for (std::size_t i = 0; i < groups().count(); ++i) {
+    const auto x = state.subspan(i * dim_, dim_);
+    const auto y = std::span(next).subspan(i * dim_, dim_);
+    for (std::size_t c = 0; c < dim_; ++c) y[c] = x[c] + step * y[c];
+    const double lengths = norm(x) * norm(y);
+    sum += groups().masses()[i] * (lengths > 0 ? dot(x, y) / lengths : 1);
+  }
+  return sum / groups().total();
+}
+
+std::vector<double> FlowModel::head_entropies(const flow::Time& time,
+                                              std::span<const double> state) const {
+  if (!general_) return {};
+  LayerOutput out;
+  general_->attend(time, state, {.entropy = true}, out);
+  const std::size_t heads = parameters_.heads, n = out.entropy.size() / heads;
+  std::vector<double> mean(heads, 0.0);
+  for (std::size_t k = 0; k < out.entropy.size(); ++k)
+    mean[k % heads] += out.entropy[k] / static_cast<double>(n);
+  return mean;
+}
+
+std::vector<std::uint32_t> FlowModel::selected(const flow::Time& time,
+                                               std::span<const double> state) const {
+  if (parameters_.dynamics != "hardmax") return {};
+  LayerOutput out;
+  general_->attend(time, state, {.chosen = true}, out);
+  return out.chosen;
 }
 
 // dE/dt and softmax rows belong to plain attention; here the rows are those of the layer.
 void FlowModel::observe_layer(const flow::Time& time, std::span<const double> state,
-                              observe::Observation& o) const {
-  o.dissipation = o.log_dissipation = kUnknown;
-  LayerOutput out;
-  general_->attend(time, state, {.entropy = true}, out);
-  double sum = 0;
-  for (const double h : out.entropy) sum += h;
-  o.attention_entropy = sum / static_cast<double>(out.entropy.size());
+                              bool affordable, observe::Observation& o) const {
+  o.dissipation = o.log_dissipation = o.attention_entropy = kUnknown;
   o.attention_entropy_error = 0;
+  if (!affordable) return;
+  const std::vector<double> entropies = head_entropies(time, state);
+  o.attention_entropy = std::accumulate(entropies.begin(), entropies.end(), 0.0) /
+                        static_cast<double>(entropies.size());
 }
 
 LayerStatus FlowModel::layer_status() const {

@@ -38,12 +38,17 @@ class FlowModel {
   /// All that is measured of a state.
   observe::Observation observe(const flow::Time& time, std::span<const double> state,
                                const observe::ObserveOptions& options, bool thorough) const;
+  /// Mean entropy of the rows of each head, nats; empty for plain attention.
+  std::vector<double> head_entropies(const flow::Time& time, std::span<const double> state) const;
+  /// hardmax: the token that each token selects, head by head; empty for other rules.
+  std::vector<std::uint32_t> selected(const flow::Time& time, std::span<const double> state) const;
   /// sinkhorn that did not converge, if so.
   LayerStatus layer_status() const;
   std::string_view engine() const;
 
  private:
-  void observe_layer(const flow::Time& time, std::span<const double> state,
+  double layer_cosine(const flow::Time& time, std::span<const double> state) const;
+  void observe_layer(const flow::Time& time, std::span<const double> state, bool affordable,
                      observe::Observation& o) const;
 
   FlowParameters parameters_;

@@ -18,9 +18,10 @@ namespace attractor::experiment {
 /// All original tokens at one time.
 struct Snapshot {
   flow::Time time;
-  std::vector<double> positions;         // tokens x dim
+  std::vector<double> positions;         // tokens x dim; directions where tokens have lengths
   std::vector<std::uint32_t> clusters;   // label of each token
   std::vector<double> cosine_histogram;  // 100 equal bins on [-1, 1], fractions of pairs
+  std::vector<double> norms{};           // lengths of tokens, where a scheme lets them grow
 };
 
 struct FlowRecord {
@@ -37,6 +38,8 @@ struct FlowRecord {
   double merge_error = 0;
   std::vector<std::uint32_t> owner;  // final group of every token
   std::string engine;
+  std::vector<double> head_entropies;                // at the end, for general layers
+  std::vector<std::uint32_t> selected;               // hardmax: what each token selects at the end
   LayerStatus layer_status = LayerStatus::complete;  // worst of all attention maps
 };
 

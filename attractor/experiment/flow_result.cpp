@@ -79,6 +79,8 @@ void write_snapshots(const FlowRecord& r, Hdf5Writer& file) {
   write_stacked<std::uint32_t>(r, file, "/snapshots/clusters", &Snapshot::clusters, {r.tokens});
   write_stacked<double>(r, file, "/snapshots/cosine_histogram", &Snapshot::cosine_histogram,
                         {r.snapshots[0].cosine_histogram.size()});
+  if (!r.snapshots[0].norms.empty())
+    write_stacked<double>(r, file, "/snapshots/norms", &Snapshot::norms, {r.tokens});
 }
 
 void write_merges(const FlowRecord& r, Hdf5Writer& file) {
@@ -145,6 +147,7 @@ Json summary(const FlowRecord& r, double wall_seconds) {
   json["merge_radius"] = r.merge_radius;
   json["merge_error"] = r.merge_error;
   json["engine"] = r.engine;
+  if (!r.head_entropies.empty()) json["head_entropies"] = r.head_entropies;
   json["version"] = kVersion;
   json["wall_seconds"] = wall_seconds;
   json["parameters"] = parameters_json(r.parameters);
@@ -158,6 +161,9 @@ void write_result_file(const FlowRecord& record, const std::filesystem::path& pa
   write_snapshots(record, file);
   write_merges(record, file);
   file.dataset("/final/owner", record.owner, {record.owner.size()});
+  if (!record.selected.empty())
+    file.dataset("/final/selected", record.selected,
+                 {record.tokens, record.selected.size() / record.tokens});
   file.commit(path);
 }
 

@@ -78,6 +78,8 @@ std::span<const Column> columns() {
       {"hemisphere_depth", "largest min_i <x_i,w> over unit w, if positive",
        &Observation::hemisphere_depth},
       {"mean_norm", "mean length |x_i|", &Observation::mean_norm},
+      {"layer_cosine", "mean cosine of a token and what one more layer makes of it",
+       &Observation::layer_cosine},
       {"sampled", "1: pair and energy statistics come from 512 random rows", &Observation::sampled},
   };
   return list;

@@ -24,7 +24,7 @@ struct Observation {
   double attention_entropy = 0, attention_entropy_error = 0;
   double effective_rank = 1, span_dimension = 1;
   double hemisphere = 1, hemisphere_depth = 0;
-  double mean_norm = 1;
+  double mean_norm = 1, layer_cosine = 1;
   double sampled = 0;  // 1: pair and energy statistics are estimates from random rows
 };
 

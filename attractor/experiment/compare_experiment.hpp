@@ -1,0 +1,20 @@
+// `attractor compare`: how far two runs of `attractor flow` are apart, snapshot by snapshot. Two
+// starts under the same weights and noise (a coupling) contract or do not; token i of one run is
+// compared with token i of the other, and as sets: Wasserstein-1 on the circle, distance of means
+// in any dimension.
+#pragma once
+
+#include <string>
+
+#include "attractor/experiment/answer.hpp"
+
+namespace attractor::experiment {
+
+struct CompareParameters {
+  std::string first, second;  // run directories, or their result.h5
+};
+
+ParameterList list(CompareParameters& p);
+Answer ask(const CompareParameters& p, const AskContext& context);
+
+}  // namespace attractor::experiment
