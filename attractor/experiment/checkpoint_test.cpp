@@ -281,7 +281,7 @@ TEST_F(CheckpointFile, WithSomethingAfterItsEndIsRefused) {
 
 TEST_F(CheckpointFile, ForeignFilesAreRefusedWithTheirNameAndAdvice) {
   std::string next_version = bytes_of(full());
-  next_version[next_version.find('\n') - 1] = '2';
+  next_version[next_version.find('\n') - 1] = '3';
   for (const std::string& content :
        {std::string(), std::string("hello"), std::string(1000, '\0'), next_version}) {
     write_file(file_, content);

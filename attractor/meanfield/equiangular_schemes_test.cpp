@@ -1,0 +1,209 @@
+// The normalisation schemes of equiangular tokens.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <boost/math/special_functions/expint.hpp>
+#include <cmath>
+#include <limits>
+#include <tuple>
+#include <vector>
+
+#include "attractor/meanfield/equiangular.hpp"
+
+namespace attractor::meanfield {
+namespace {
+
+using N = Normalisation;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+#define EXPECT_RELATIVE(value, truth, tolerance) \
+  EXPECT_NEAR(value, truth, (tolerance)*std::abs(truth))
+
+EquiangularState state(const Equiangular& e, double time) {
+  return EquiangularFlow(e).at(std::log(time));
+}
+
+/// The common curve of pre, peri and ln-scaling (theory A7).
+double closed_form_log_norm(double n, double b, double w) {
+  using boost::math::expint;
+  const double a = 1 / (n - 1);
+  const double ex = expint(b) - expint(b * w) +
+                    std::exp(b * (1 + a)) * (expint(1, b * a) - expint(1, b * (1 - w + a)));
+  return (-(n - 1) / n * std::log(w) - std::log(n - (n - 1) * w) / n + ex / n) / 2;
+}
+
+// ---- Theory A7.
+
+struct SchemeCase {
+  N norm;
+  double cosine1, cosine5, norm5, cosine20, norm20;
+};
+
+TEST(EquiangularSchemes, TableOfTheoryA7) {
+  const std::vector<SchemeCase> cases = {
+      {N::post, 0.230696012555, 0.998645534025, 1, 1, 1},
+      {N::pre, 0.168809527577, 0.803124142869, 4.22679448178, 0.989247041955, 18.6118240793},
+      {N::peri, 0.308871998858, 0.878872731884, 5.45905615669, 0.990905687044, 20.2422929440},
+      {N::sandwich, 0.308871998858, 0.878872731884, 5.45905615669, 0.990905687044, 20.2422929440},
+      {N::ngpt, 0.487100263690, 0.999722339389, 1, 1, 1},
+      {N::ln_scaling, 0.136023113167, 0.550999425732, 2.62816126554, 0.903508257982, 6.13966882269},
+      {N::mix, 0.230696012555, 0.924102203332, 4.13072187503, 0.996306893154, 18.9093333728}};
+  for (const SchemeCase& c : cases) {
+    SCOPED_TRACE(name(c.norm));
+    const EquiangularFlow flow({.tokens = 8, .beta = 2, .norm = c.norm});
+    EXPECT_RELATIVE(flow.at(0).cosine, c.cosine1, 5e-12);
+    EXPECT_RELATIVE(flow.at(std::log(5)).cosine, c.cosine5, 2e-12);
+    EXPECT_RELATIVE(flow.at(std::log(5)).norm(), c.norm5, 2e-12);
+    EXPECT_RELATIVE(flow.at(std::log(20)).cosine, c.cosine20, 2e-12);
+    EXPECT_RELATIVE(flow.at(std::log(20)).norm(), c.norm20, 3e-12);
+  }
+}
+
+TEST(EquiangularSchemes, InitialSpeedsOfTheoryA7) {
+  const struct {
+    double tokens, beta, plain, unit;
+  } cases[] = {{8, 2, 0.1389945237720, 0.2548274222271},
+               {64, 4, 0.01700707025949, 0.03625022184140},
+               {1000, 5, 0.001743051301211, 0.01318031480844}};
+  for (const auto& c : cases)
+    for (const N n : kNormalisations) {
+      const Equiangular e{
+          .tokens = c.tokens, .beta = c.beta, .norm = n, .alpha = 0.25, .deepnorm_scale = 2};
+      const bool unit = n == N::peri || n == N::sandwich || n == N::ngpt;
+      const double factor = n == N::ngpt ? 0.25 : n == N::deepnorm ? 0.5 : 1;
+      const EquiangularState start = EquiangularFlow(e).at(-kInfinity);
+      EXPECT_RELATIVE(start.speed(), factor * (unit ? c.unit : c.plain), 1e-12) << name(n);
+      EXPECT_EQ(start.cosine, 0);
+      EXPECT_EQ(start.norm(), 1);
+    }
+}
+
+TEST(EquiangularSchemes, SpeedIsTheDerivative) {
+  for (const N n : kNormalisations)
+    for (const double t : {0.4, 0.999, 3.0, 40.0}) {
+      const EquiangularFlow flow({.tokens = 20, .beta = 3, .cosine0 = 0.05, .norm = n});
+      const double h = 1e-5 * std::min(t, 1.0);
+      const double change = flow.at(std::log(t - h)).gap() - flow.at(std::log(t + h)).gap();
+      EXPECT_RELATIVE(flow.at(std::log(t)).speed(), change / (2 * h), 2e-8) << name(n) << t;
+    }
+}
+
+TEST(EquiangularSchemes, TailsOfTheoryA7) {
+  const double k = std::exp(log_terminal_constant(8, 2));
+  const auto gap = [](N norm, double t) {
+    return state({.tokens = 8, .beta = 2, .norm = norm}, t).gap();
+  };
+  EXPECT_RELATIVE(gap(N::pre, 1e4), 3.736121717e-8, 2e-10);
+  EXPECT_RELATIVE(gap(N::peri, 1e4), 3.734832564e-8, 2e-10);
+  for (const N norm : {N::pre, N::peri, N::sandwich})
+    EXPECT_RELATIVE(gap(norm, 1e13) * 1e26, k, 1e-12) << name(norm);
+  EXPECT_RELATIVE(gap(N::ln_scaling, 1e26) * 4e26, k, 1e-12);
+  EXPECT_RELATIVE(state({.tokens = 8, .beta = 2, .norm = N::damped_post}, 8).cosine, 0.990088255027,
+                  1e-12);
+  EXPECT_RELATIVE(state({.tokens = 8, .beta = 2, .norm = N::damped_post}, 1e4).log_gap,
+                  std::log(8 * k) - 4 * (std::sqrt(1 + 1e4) - 1), 1e-13);
+  EXPECT_RELATIVE(
+      state({.tokens = 8, .beta = 2, .norm = N::deepnorm, .deepnorm_scale = 3}, 300).log_gap,
+      std::log(8 * k) - 200, 1e-13);
+  for (const auto& [n, beta, c] :
+       {std::tuple{8.0, 2.0, 6.1170496819}, std::tuple{64.0, 4.0, 18.282352771}}) {
+    const Equiangular e{.tokens = n, .beta = beta, .norm = N::ngpt, .alpha = 0.5};
+    EXPECT_NEAR(state(e, 200).log_gap, std::log(c) - 200, 1e-10);
+  }
+  const Equiangular mix{.tokens = 8, .beta = 2, .norm = N::mix, .switch_time = 5};
+  EXPECT_RELATIVE(state(mix, 1e12).gap() * 1e24, 0.001354925280, 1e-9);
+}
+
+TEST(EquiangularSchemes, LateLawsFromAnyStart) {
+  for (const N norm : kNormalisations)
+    for (const double start : {-0.1, 0.0, 0.6}) {
+      Equiangular e{.tokens = 8, .beta = 2, .cosine0 = start, .norm = norm, .switch_time = 3};
+      const bool power = norm == N::pre || norm == N::peri || norm == N::sandwich ||
+                         norm == N::mix || norm == N::ln_scaling;
+      const EquiangularFlow flow(e);
+      const double late = power ? std::log(1e24) : std::log(700);
+      EXPECT_NEAR(flow.log_tail(late), flow.at(late).log_gap, 1e-10) << name(norm);
+      const double early = norm == N::mix ? std::log(4) : 0.5;  // after it has switched
+      EXPECT_GT(std::abs(flow.log_tail(early) - flow.at(early).log_gap), 1e-3) << name(norm);
+    }
+  const EquiangularFlow usa({.tokens = 8, .beta = 2, .cosine0 = 0.2, .rule = kUsa});
+  EXPECT_NEAR(usa.log_tail(3), usa.at(3).log_gap, 1e-11);
+  const double k = log_terminal_constant(8, 2);
+  EXPECT_NEAR(EquiangularFlow({.tokens = 8, .beta = 2}).log_tail(2),
+              std::log(8) + k - 2 * std::exp(2), 1e-12);
+}
+
+TEST(EquiangularSchemes, OneCurveForAllGrowingNorms) {
+  for (const N norm : {N::pre, N::peri, N::sandwich, N::ln_scaling})
+    for (const auto& [n, beta] : {std::pair{8.0, 2.0}, {3.0, 0.5}, {100.0, 4.0}})
+      for (const double t : {0.5, 7.0, 30.0}) {
+        const EquiangularState s = state({.tokens = n, .beta = beta, .norm = norm}, t);
+        EXPECT_NEAR(s.log_norm, closed_form_log_norm(n, beta, s.gap()), 1e-12) << name(norm);
+      }
+}
+
+TEST(EquiangularSchemes, ClocksOfTheSameFlow) {
+  // The differential equations of theory A7, by classical Runge-Kutta, share no code with clocks.
+  const double n = 12, beta = 3, alpha = 0.3, tau = 2, a = 1.7, end = 6;
+  for (const N norm : kNormalisations) {
+    const auto rate = [&](double t, double g) -> std::array<double, 3> {
+      const double e = std::exp(beta * (g - 1)), z = 1 + (n - 1) * e, p = e / z, p0 = 1 / z;
+      const double along = p0 + (n - 1) * p * g;
+      const double size = std::sqrt(p0 * p0 + (n - 1) * p * p + 2 * (n - 1) * p0 * p * g +
+                                    (n - 1) * (n - 2) * p * p * g);
+      const double q = std::sqrt(1 + t);
+      const bool later = t >= tau;
+      switch (norm) {  // speed with s = 1 at r = 1, its power of r, r'
+        case N::post:
+          return {1, 0, 0};
+        case N::pre:
+          return {1, 1, along};
+        case N::mix:
+          return later ? std::array<double, 3>{1, 1, along} : std::array{1.0, 0.0, 0.0};
+        case N::peri:
+        case N::sandwich:
+          return {1 / size, 1, along / size};
+        case N::ngpt:
+          return {alpha / size, 0, 0};
+        case N::ln_scaling:
+          return {1 / q, 1, along / q};
+        case N::damped_post:
+          return {1 / q, 0, 0};
+        case N::deepnorm:
+          return {1 / a, 0, 0};
+      }
+      return {};
+    };
+    double g = 0.1, r = 1;
+    const int steps = 6000;
+    const double h = end / steps;
+    for (int k = 0; k < steps; ++k) {
+      const auto f = [&](double c, double gg, double rr) -> std::array<double, 2> {
+        // Inside the step: the switch of mix falls on a step boundary.
+        const double t = h * (k + 0.5 + (c - 0.5) * (norm == N::mix ? 0.999 : 1));
+        const auto [speed, power, growth] = rate(t, gg);
+        const double p = 1 / (std::exp(beta * (1 - gg)) + n - 1);
+        return {2 * speed * p * (1 - gg) * (1 + (n - 1) * gg) / (power > 0 ? rr : 1), growth};
+      };
+      const auto k1 = f(0, g, r), k2 = f(0.5, g + h / 2 * k1[0], r + h / 2 * k1[1]);
+      const auto k3 = f(0.5, g + h / 2 * k2[0], r + h / 2 * k2[1]);
+      const auto k4 = f(1, g + h * k3[0], r + h * k3[1]);
+      g += h / 6 * (k1[0] + 2 * k2[0] + 2 * k3[0] + k4[0]);
+      r += h / 6 * (k1[1] + 2 * k2[1] + 2 * k3[1] + k4[1]);
+    }
+    const EquiangularState s = state({.tokens = n,
+                                      .beta = beta,
+                                      .cosine0 = 0.1,
+                                      .norm = norm,
+                                      .alpha = alpha,
+                                      .switch_time = tau,
+                                      .deepnorm_scale = a},
+                                     end);
+    EXPECT_NEAR(s.cosine, g, 1e-11) << name(norm);
+    EXPECT_RELATIVE(s.norm(), r, 1e-11) << name(norm);
+  }
+}
+
+}  // namespace
+}  // namespace attractor::meanfield
