@@ -8,6 +8,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/kernels/attention_rows.hpp"
+#include "attractor/kernels/symmetric_rows.hpp"
 #include "attractor/space/space.hpp"
 
 namespace attractor {
@@ -97,8 +98,13 @@ void attend(const Attention& att, std::span<const double> tokens, std::span<cons
   out.offset = 0;
   if (!att.by_distance()) return attend_by_logits(att, tokens, masses, request, sums, out);
 
-  kernels::distance_rows({att.dim, tokens, out.values, masses, att.beta, request.lift},
-                         request.rows, sums);
+  const kernels::DistanceSources sources{att.dim, tokens,   out.values,
+                                         masses,  att.beta, request.lift};
+  // All rows: each pair once. The last bits differ from those of rows asked for one by one.
+  if (request.rows.empty() && kernels::symmetric_rows_apply(sources))
+    kernels::symmetric_rows(sources, sums);
+  else
+    kernels::distance_rows(sources, request.rows, sums);
   // l_ij = beta - beta |x_i - x_j|^2 / 2, relative to beta.
   out.offset = att.beta;
   std::fill(out.own.begin(), out.own.end(), 0.0);

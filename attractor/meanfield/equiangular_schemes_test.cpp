@@ -15,6 +15,7 @@ namespace {
 
 using N = Normalisation;
 
+constexpr Rule kUsa = Rule::unnormalised;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 #define EXPECT_RELATIVE(value, truth, tolerance) \

@@ -111,7 +111,7 @@ class Combinations(program.ProgramTest):
             return None
         if run.status not in (0, 3):
             return f"status {run.status}: {run.err!r}"
-        if run.status == 3 and not re.search(r"attractor: [^\n]+: [^\n]+\n$", run.err):
+        if run.status == 3 and not re.search(r"attractor: [^\n]+[:;] [^\n]+\n$", run.err):
             return f"no remedy: {run.err!r}"
         try:
             answer = json.loads(run.out, parse_constant=no_constant)
