@@ -39,7 +39,8 @@ int complain_about_usage(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
   std::string text = error.what();
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
-    text = text.substr(0, text.find(':')) + " needs a value";
+    text = text.substr(0, text.find(':')) +
+           (text.find("Most") != text.npos ? " is given more than once" : " needs a value");
   return complain(text + "; see --help");
 }
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <memory>
 #include <numbers>
@@ -23,6 +24,7 @@
 #include "attractor/base/threads.hpp"
 #include "attractor/experiment/flow_experiment.hpp"
 #include "attractor/experiment/flow_result.hpp"
+#include "attractor/experiment/json.hpp"
 #include "attractor/experiment/run_directory.hpp"
 
 namespace attractor::apps {
@@ -64,7 +66,8 @@ void print_text(const FlowRecord& r, double seconds) {
       fmt::format("cosine >= {}{}", r.parameters.pair_threshold,
                   o.sampled == 1 ? fmt::format(", +- {:.2g}", o.pair_fraction_error) : ""));
   row("order parameter", fmt::format("{:.10g}", o.order_parameter), "");
-  row("energy ratio", fmt::format("{:.10g}", o.energy_ratio), sampled);
+  if (std::isfinite(o.energy_ratio))
+    row("energy ratio", fmt::format("{:.10g}", o.energy_ratio), sampled);
   row("attention entropy", fmt::format("{:.6g}", o.attention_entropy), "nats");
   row("effective rank", fmt::format("{:.6g}", o.effective_rank),
       fmt::format("span {:.0f}", o.span_dimension));
@@ -153,7 +156,9 @@ Verification verify(const FlowRecord& record, RunContext context) {
   if (finer.noise > 0 || finer.common_noise > 0) finer.noise_substeps /= 4;  // the same path
   context.directory.clear();
   const FlowRecord reference = run_flow(finer, context);
-  if (!flow::delivered(reference.status)) return {reference.status, 0};
+  if (!flow::delivered(reference.status) || reference.layer_status != LayerStatus::complete)
+    return {flow::delivered(reference.status) ? flow::Status::not_finite : reference.status,
+            std::numeric_limits<double>::quiet_NaN()};
   const std::span<const double> a = record.snapshots.back().positions,
                                 b = reference.snapshots.back().positions;
   double worst = 0;
@@ -189,8 +194,8 @@ void print(const FlowRecord& record, const Options& options, double seconds,
            const std::optional<Verification>& verified,
            const std::optional<RunDirectory>& directory) {
   if (options.run.json) {
-    nlohmann::ordered_json json = summary(record, seconds);
-    if (verified) json["verified_error"] = verified->error;
+    Json json = summary(record, seconds);
+    if (verified) json["verified_error"] = number(verified->error);
     fmt::print("{}\n", json.dump(2));
     return;
   }
@@ -241,13 +246,18 @@ int run(const Options& options) {
   std::optional<Verification> verified;
   if (options.verify && flow::delivered(record.status)) {
     verified = verify(record, context);
-    if (!flow::delivered(verified->status))
+    if (verified->status == flow::Status::interrupted)
       return not_delivered(verified->status, record.time, prepared.directory);
   }
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (prepared.directory) keep(record, seconds, *prepared.directory);
   print(record, options, seconds, verified, prepared.directory);
+  if (verified && !flow::delivered(verified->status)) {
+    fmt::print(stderr, "attractor: the finer run of --verify failed ({}): {}\n",
+               flow::name(verified->status), flow::remedy(verified->status));
+    return kNotDelivered;
+  }
   return verdict(record, prepared.directory);
 }
 

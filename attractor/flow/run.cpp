@@ -175,7 +175,8 @@ class Loop {
       was_rejected = true;
       ++p_.rejected;
       p_.step = h * (std::isnan(ratio) ? 0.1 : std::clamp(0.9 * std::pow(ratio, -power), 0.1, 0.9));
-      if (p_.step * speed < 1e-18) return Status::step_underflow;
+      // A flow that depends on time may speed up within the step.
+      if (p_.step * (flow_.autonomous() ? speed : pace) < 1e-18) return Status::step_underflow;
       if (p_.steps + p_.rejected >= plan_.max_steps) return Status::too_many_steps;
     }
   }

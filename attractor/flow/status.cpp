@@ -33,8 +33,9 @@ std::string_view remedy(Status status) {
       return "the tokens balance each other exactly and would never move; move one of them a "
              "little, or give a finite --time";
     case Status::step_underflow:
-      return "the motion became too fast to resolve; loosen --tolerance, shorten --time, "
-             "or stay on the sphere";
+      return "the motion became too fast or too jumpy to resolve; loosen --tolerance, shorten "
+             "--time, stay on the sphere, or take fixed steps (--stepper euler) where attention "
+             "switches between tokens";
     case Status::too_many_steps:
       return "raise --max-steps, loosen --tolerance or shorten --time";
     case Status::not_finite:
