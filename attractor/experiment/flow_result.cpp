@@ -9,6 +9,7 @@
 #include "attractor/base/version.hpp"
 #include "attractor/experiment/flow_page.hpp"
 #include "attractor/experiment/json.hpp"
+#include "attractor/observe/leaders.hpp"
 #include "attractor/report/hdf5.hpp"
 
 namespace attractor::experiment {
@@ -119,6 +120,14 @@ std::vector<std::size_t> cluster_sizes(const Snapshot& snapshot) {
   return sizes;
 }
 
+/// Tokens at the start that others gather at, at the radius 4/sqrt(beta) of arXiv 2411.04990.
+void add_leaders(const FlowRecord& r, Json& json) {
+  const double radius = std::min(2.0, 4 / std::sqrt(std::max(r.parameters.beta, 1e-300)));
+  const observe::Leaders found = observe::leaders(r.snapshots.front().positions, r.dim, radius);
+  json["leaders"] = found.centres.size();
+  json["strong_leaders"] = found.strong.size();
+}
+
 }  // namespace
 
 Json summary(const FlowRecord& r, double wall_seconds) {
@@ -147,6 +156,7 @@ Json summary(const FlowRecord& r, double wall_seconds) {
   json["merge_radius"] = r.merge_radius;
   json["merge_error"] = r.merge_error;
   json["engine"] = r.engine;
+  if (r.parameters.mask == "causal" && r.parameters.space == "sphere") add_leaders(r, json);
   if (!r.head_entropies.empty()) json["head_entropies"] = r.head_entropies;
   json["version"] = kVersion;
   json["wall_seconds"] = wall_seconds;
