@@ -8,6 +8,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/kernels/attention_rows.hpp"
+#include "attractor/kernels/logit_panels.hpp"
 #include "attractor/kernels/symmetric_rows.hpp"
 #include "attractor/space/space.hpp"
 
@@ -22,10 +23,8 @@ std::span<const double> transformed(const std::vector<double>& matrix,
                                     std::span<const double> tokens, std::size_t dim,
                                     std::vector<double>& storage) {
   if (matrix.empty()) return tokens;
-  const auto n = static_cast<Eigen::Index>(tokens.size() / dim), d = static_cast<Eigen::Index>(dim);
   storage.resize(tokens.size());
-  Eigen::Map<Matrix>(storage.data(), n, d).noalias() =
-      Map(tokens.data(), n, d) * Map(matrix.data(), d, d).transpose();
+  kernels::row_products(tokens, matrix, dim, storage);
   return storage;
 }
 

@@ -112,8 +112,15 @@ void check(const FlowParameters& p) {
          fmt::format("init {} is on the sphere; R^d takes uniform (normal) or file", p.init));
   refuse(!is_plain(p) && p.merge_radius != "auto" && p.merge_radius != "off",
          "merge-radius needs sa or usa with one head, full mask, norm post and no noise");
+  const bool known_size = p.init != "file" && p.init != "angles";
+  const std::size_t dim = p.init == "angles" ? 2 : p.dim;
+  refuse(p.engine == "circle" && p.init != "file" && engine_of(p, p.tokens, dim) != "circle",
+         "engine circle needs --dim 2, --space sphere, sa or usa with identity weights, norm post, "
+         "beta at most 10000, a finite --time and no --stepper layers");
+  refuse(p.engine == "dense" && !is_plain(p),
+         "engine dense needs sa or usa with one head, full mask and norm post; leave out --engine");
   const double numbers = static_cast<double>(p.tokens) * static_cast<double>(p.dim);
-  refuse(p.init != "file" && p.init != "angles" && numbers > 1e9,
+  refuse(known_size && numbers > 1e9,
          fmt::format("{} tokens in dimension {} are {:.3g} numbers; at most 1e9 are allowed",
                      p.tokens, p.dim, numbers));
 }
@@ -144,6 +151,7 @@ void check_use(const FlowParameters& p, const std::vector<std::string>& given) {
                         scheme("alpha-power", "ngpt"),
                         scheme("switch-time", "mix"),
                         scheme("deepnorm-scale", "deepnorm"),
+                        {"accuracy", "engine", "circle", p.engine, p.engine == "circle"},
                         {"kernel", "dynamics", "radial", p.dynamics, p.dynamics == "radial"},
                         {"width", "feed-forward", "relu or gelu", p.feed_forward, block},
                         {"strength", "feed-forward", "relu or gelu", p.feed_forward, block},

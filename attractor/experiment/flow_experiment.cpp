@@ -170,9 +170,9 @@ class Experiment {
     }
   }
 
-  // Tokens with lengths merge as directions, which the tree does not follow.
+  // Directions and angles merge too, but the tree follows states that are tokens only.
   void watch(const flow::Step& step) {
-    if (!model_.has_lengths()) tree_.watch(step, model_.groups().owner());
+    if (model_.watchable()) tree_.watch(step, model_.groups().owner());
   }
 
   FlowRecord first_record(const FlowParameters& p) const {
@@ -192,9 +192,9 @@ class Experiment {
     std::optional<Checkpoint> saved;
     if (!context_.directory.empty()) saved = load(checkpoint_file(), command_);
     if (!saved) {
-      progress_.state = std::move(start_.data);
+      if (model_.watchable()) tree_.start(flow::Time(0), start_.data, model_.groups().owner());
+      progress_.state = model_.begin(std::move(start_.data));
       model_.enter(progress_.time, progress_.state);
-      tree_.start(flow::Time(0), progress_.state, model_.groups().owner());
       return;
     }
     start_.data.clear();
@@ -279,8 +279,9 @@ class Experiment {
     if (!record_.snapshots.empty() && record_.snapshots.back().time == progress_.time)
       record_.snapshots.pop_back();
     take_snapshot(progress_.time, progress_.state);
-    if (!model_.has_lengths()) record_.merges = tree_.linkage();
+    if (model_.watchable()) record_.merges = tree_.linkage();
     record_.layer_status = model_.layer_status();
+    record_.velocity_error = model_.velocity_error();
     record_.head_entropies = model_.head_entropies(progress_.time, progress_.state);
     record_.selected = model_.selected(progress_.time, progress_.state);
     record_.coalescences = model_.groups().coalescences();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -121,7 +122,18 @@ Attention energy_attention(const FlowParameters& p, std::size_t dim) {
 FlowModel::FlowModel(const FlowParameters& p, std::size_t tokens, std::size_t dim,
                      double merge_radius)
     : parameters_(p), dim_(dim) {
-  if (is_plain(p)) {
+  const std::string engine = engine_of(p, tokens, dim);
+  if (p.engine == "circle" && engine != "circle")
+    throw Error("engine circle needs tokens on the circle; these have dimension " +
+                std::to_string(dim));
+  if (engine == "circle") {
+    circle_.emplace(
+        depth::CircleFlowSettings{
+            .rule = rule_named(p.dynamics), .beta = p.beta, .accuracy = p.accuracy},
+        tokens);
+    circle_groups_ = depth::TokenGroups(tokens);
+    observed_ = attention_of(p, dim);
+  } else if (engine == "dense") {
     plain_.emplace(attention_of(p, dim), tokens, merge_radius);
     observed_ = plain_->attention();
   } else {
@@ -133,15 +145,34 @@ FlowModel::FlowModel(const FlowParameters& p, std::size_t tokens, std::size_t di
 
 flow::Flow& FlowModel::flow() {
   if (plain_) return *plain_;
+  if (circle_) return *circle_;
   return *general_;
 }
 
-const flow::Flow& FlowModel::flow() const {
-  if (plain_) return *plain_;
-  return *general_;
+const flow::Flow& FlowModel::flow() const { return const_cast<FlowModel*>(this)->flow(); }
+
+depth::TokenGroups& FlowModel::groups() {
+  if (circle_) return circle_groups_;
+  return plain_ ? plain_->groups() : general_->groups();
 }
 
-depth::TokenGroups& FlowModel::groups() { return plain_ ? plain_->groups() : general_->groups(); }
+std::vector<double> FlowModel::begin(std::vector<double> tokens) {
+  if (!circle_) return tokens;
+  std::vector<double> angles;
+  for (std::size_t i = 0; i < tokens.size(); i += 2)
+    angles.push_back(std::atan2(tokens[i + 1], tokens[i]));
+  std::vector<std::uint32_t> order(angles.size()), owner(angles.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return angles[a] < angles[b]; });
+  std::vector<double> sorted;
+  for (std::uint32_t k = 0; k < order.size(); ++k) {
+    owner[order[k]] = k;
+    sorted.push_back(angles[order[k]]);
+  }
+  circle_groups_.restore(std::move(owner), {}, 0);
+  return sorted;
+}
 
 const depth::TokenGroups& FlowModel::groups() const {
   return const_cast<FlowModel*>(this)->groups();
@@ -152,6 +183,14 @@ bool FlowModel::has_lengths() const {
 }
 
 std::vector<double> FlowModel::directions(std::span<const double> state) const {
+  if (circle_) {
+    std::vector<double> tokens;
+    for (const double angle : circle_->expand(state)) {
+      tokens.push_back(std::cos(angle));
+      tokens.push_back(std::sin(angle));
+    }
+    return tokens;
+  }
   std::vector<double> result(state.begin(), state.end());
   if (!has_lengths()) return result;
   const Sphere sphere(dim_);
@@ -191,12 +230,13 @@ observe::Observation FlowModel::observe(const flow::Time& time, std::span<const 
   const std::vector<double> shape = directions(state);
   observe::Observation o =
       observe::observe(observed_, logit_bound_, shape, groups().masses(), time, options, thorough);
+  const std::span<const double> lengths = has_lengths() ? state : std::span<const double>(shape);
   double sum = 0;
   for (std::size_t i = 0; i < groups().count(); ++i)
-    sum += groups().masses()[i] * norm(state.subspan(i * dim_, dim_));
+    sum += groups().masses()[i] * norm(lengths.subspan(i * dim_, dim_));
   o.mean_norm = sum / groups().total();
   // Each costs as much as a step: left out for many tokens.
-  const bool affordable = groups().count() <= options.exact_limit;
+  const bool affordable = groups().count() <= options.exact_limit && !circle_;
   o.layer_cosine = affordable ? layer_cosine(time, state) : kUnknown;
   if (general_) observe_layer(time, state, affordable, o);
   return o;
@@ -255,6 +295,10 @@ LayerStatus FlowModel::layer_status() const {
   return general_ ? general_->status() : LayerStatus::complete;
 }
 
-std::string_view FlowModel::engine() const { return plain_ ? "dense" : "layers"; }
+std::string_view FlowModel::engine() const {
+  return plain_ ? "dense" : circle_ ? "circle" : "layers";
+}
+
+double FlowModel::velocity_error() const { return circle_ ? circle_->speed_error() : 0; }
 
 }  // namespace attractor::experiment

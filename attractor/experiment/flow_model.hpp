@@ -1,5 +1,6 @@
-// From parameters to the flow that moves the tokens: the fused AttentionFlow where it can do what
-// was asked, the general LayerFlow otherwise, behind one face for the experiment.
+// From parameters to the flow that moves the tokens, behind one face for the experiment: the fused
+// AttentionFlow where it can do what was asked, CircleFlow for very many tokens on the circle
+// (engine_of() decides), the general LayerFlow otherwise.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "attractor/depth/attention_flow.hpp"
+#include "attractor/depth/circle_flow.hpp"
 #include "attractor/depth/layer_flow.hpp"
 #include "attractor/experiment/flow_parameters.hpp"
 #include "attractor/observe/observation.hpp"
@@ -24,9 +26,13 @@ class FlowModel {
   depth::TokenGroups& groups();
   const depth::TokenGroups& groups() const;
 
+  /// The state of the flow for these tokens: themselves, or their sorted angles.
+  std::vector<double> begin(std::vector<double> tokens);
+  /// The merge tree can watch the steps: the state is the tokens themselves, of length 1.
+  bool watchable() const { return !has_lengths() && !circle_; }
   /// Tokens have lengths beside directions (pre-normalised schemes).
   bool has_lengths() const;
-  /// Directions where tokens have lengths, else the state itself.
+  /// Tokens of a state: directions where they have lengths.
   std::vector<double> directions(std::span<const double> state) const;
 
   /// The next time after `now` at which the flow changes (weights redrawn, mix switching), or
@@ -45,6 +51,8 @@ class FlowModel {
   /// sinkhorn that did not converge, if so.
   LayerStatus layer_status() const;
   std::string_view engine() const;
+  /// circle: bound of the error of a velocity in the natural unit; 0 for others (rounding).
+  double velocity_error() const;
 
  private:
   double layer_cosine(const flow::Time& time, std::span<const double> state) const;
@@ -55,7 +63,9 @@ class FlowModel {
   std::size_t dim_;
   std::optional<depth::AttentionFlow> plain_;
   std::optional<depth::LayerFlow> general_;
-  Attention observed_;  // what energy and entropy are measured with
+  std::optional<depth::CircleFlow> circle_;
+  depth::TokenGroups circle_groups_{1};  // owner: where the sorted state keeps each token
+  Attention observed_;                   // what energy and entropy are measured with
   double logit_bound_ = 0;
 };
 

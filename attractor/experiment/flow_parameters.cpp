@@ -285,6 +285,18 @@ ParameterList solver_list(FlowParameters& p) {
        .help = "give up after so many steps",
        .target = &p.max_steps,
        .least = 1},
+      {.name = "engine",
+       .group = group,
+       .help = "how velocities are summed; circle: O(n), tokens on the circle with identity "
+               "weights; auto: circle from 20000 such tokens and up to time 10000",
+       .target = &p.engine,
+       .choices = {"auto", "dense", "circle"}},
+      {.name = "accuracy",
+       .group = group,
+       .help = "circle: error of a velocity, relative to the largest possible one",
+       .target = &p.accuracy,
+       .least = 1e-12,
+       .most = 1e-4},
       {.name = "merge-radius",
        .group = group,
        .help = "coalesce tokens closer than this chord; auto: 0.1 sqrt(tolerance/(1+beta)) for "
@@ -361,6 +373,16 @@ bool is_weight_kind(std::string_view text) {
 std::string stepper_of(const FlowParameters& p) {
   if (p.stepper != "auto") return p.stepper;
   return p.noise > 0 || p.common_noise > 0 ? "euler-maruyama" : "adaptive";
+}
+
+std::string engine_of(const FlowParameters& p, std::size_t tokens, std::size_t dim) {
+  if (!is_plain(p)) return "layers";
+  const bool possible = dim == 2 && p.space == "sphere" && p.query.empty() && p.key.empty() &&
+                        p.value.empty() && p.beta <= 1e4 && stepper_of(p) != "layers" &&
+                        std::isfinite(p.time);
+  if (p.engine == "circle" && possible) return "circle";
+  const bool worth = tokens >= 20'000 && p.time <= 1e4 && p.merge_radius == "auto";
+  return p.engine == "auto" && possible && worth ? "circle" : "dense";
 }
 
 bool is_plain(const FlowParameters& p) {

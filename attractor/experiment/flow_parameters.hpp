@@ -41,6 +41,8 @@ struct FlowParameters {
   std::string stepper = "auto";
   double step = 0.1, tolerance = 1e-8;
   std::uint64_t max_steps = 10'000'000;
+  std::string engine = "auto";
+  double accuracy = 1e-12;              // of the circle engine
   std::string merge_radius = "auto";    // auto, off or a chord length
   std::string cluster_cosine = "auto";  // auto or a cosine
   double pair_threshold = 0.999;
@@ -72,6 +74,9 @@ std::string stepper_of(const FlowParameters& p);
 
 /// One head, full mask, sa or usa, post-normalised or plain R^d, no noise: the fused kernels do it.
 bool is_plain(const FlowParameters& p);
+
+/// Which engine --engine auto takes for so many tokens: dense, circle or layers.
+std::string engine_of(const FlowParameters& p, std::size_t tokens, std::size_t dim);
 
 /// How many snapshots to keep of tokens that are `numbers` doubles each time.
 std::size_t snapshot_count(const FlowParameters& p, std::size_t numbers);

@@ -38,6 +38,7 @@ struct FlowRecord {
   double merge_error = 0;
   std::vector<std::uint32_t> owner;  // final group of every token
   std::string engine;
+  double velocity_error = 0;  // of the engine, in the natural unit of time; 0: rounding only
   std::vector<double> head_entropies;                // at the end, for general layers
   std::vector<std::uint32_t> selected;               // hardmax: what each token selects at the end
   LayerStatus layer_status = LayerStatus::complete;  // worst of all attention maps

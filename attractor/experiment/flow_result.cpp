@@ -156,6 +156,7 @@ Json summary(const FlowRecord& r, double wall_seconds) {
   json["merge_radius"] = r.merge_radius;
   json["merge_error"] = r.merge_error;
   json["engine"] = r.engine;
+  json["velocity_error"] = number(r.velocity_error);
   if (r.parameters.mask == "causal" && r.parameters.space == "sphere") add_leaders(r, json);
   if (!r.head_entropies.empty()) json["head_entropies"] = r.head_entropies;
   json["version"] = kVersion;

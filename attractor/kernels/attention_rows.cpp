@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attractor/base/threads.hpp"
+#include "attractor/kernels/logit_panels.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "attractor/kernels/attention_rows.cpp"
@@ -41,20 +42,24 @@ namespace HWY_NAMESPACE {
 
 using D = hn::ScalableTag<double>;
 using V = hn::Vec<D>;
-constexpr std::size_t kTile = 4;  // sources taken together: independent chains for the FMA units
+constexpr std::size_t kTile = 8;  // sources taken together: independent chains for the FMA units
 
 // The targets of one block, one per lane; dimension-major scratch.
 struct Block {
   std::size_t lanes, begin, count;
-  double* left;    // dim x lanes
-  double* values;  // dim x lanes
-  double* pull;    // dim x lanes
-  double* index;   // lanes: token number of each lane
+  std::size_t first, last;  // tokens of the block lie within
+  double* left;             // dim x lanes
+  double* values;           // dim x lanes
+  double* pull;             // dim x lanes
+  double* index;            // lanes: token number of each lane
 };
 
 void load_block(const RowsJob& job, Block& block) {
+  block.first = block.last = job.row(block.begin);
   for (std::size_t lane = 0; lane < block.lanes; ++lane) {
     const std::size_t i = job.row(block.begin + std::min(lane, block.count - 1));
+    block.first = std::min(block.first, i);
+    block.last = std::max(block.last, i);
     block.index[lane] = static_cast<double>(i);
     for (std::size_t a = 0; a < job.dim; ++a) {
       block.left[a * block.lanes + lane] = job.left[i * job.dim + a];
@@ -64,12 +69,9 @@ void load_block(const RowsJob& job, Block& block) {
   }
 }
 
+// Whether sources j.. of a tile may include a target of the block, or the padding.
 bool touches(const RowsJob& job, const Block& block, std::size_t j) {
-  for (std::size_t k = 0; k < block.count; ++k) {
-    const std::size_t i = job.row(block.begin + k);
-    if (i >= j && i < j + kTile) return true;
-  }
-  return j + kTile > job.sources;  // the padded end repeats the last source
+  return (j <= block.last && j + kTile > block.first) || j + kTile > job.sources;
 }
 
 template <bool kDistance, int kDim>
@@ -146,6 +148,15 @@ void store_block(const RowsJob& job, const Block& block, V peak, V weight, V mom
       job.out->pull[(block.begin + k) * job.dim + a] = block.pull[a * block.lanes + k];
 }
 
+// A lifted logit may have either sign; one below the peak may not, and allows the shorter way.
+template <bool kDistance>
+HWY_INLINE V row_weight(V logit) {
+  const D d;
+  if constexpr (kDistance) return exp_bounded(d, logit);
+  const V w = exp2_eighths(d, logit, hn::Set(d, 8 * 1.4426950408889634));
+  return hn::IfThenElseZero(hn::Gt(logit, hn::Set(d, -708.0)), w);
+}
+
 template <bool kDistance, int kDim>
 void block_rows(const RowsJob& job, const Block& block) {
   const D d;
@@ -172,7 +183,7 @@ void block_rows(const RowsJob& job, const Block& block) {
     }
     if constexpr (!kDistance) raise_peak(job, block, logit, peak, weight, moment);
     for (std::size_t t = 0; t < kTile; ++t) {
-      w[t] = hn::Mul(hn::Set(d, job.masses[j[t]]), exp_bounded(d, hn::Sub(logit[t], peak)));
+      w[t] = hn::Mul(hn::Set(d, job.masses[j[t]]), row_weight<kDistance>(hn::Sub(logit[t], peak)));
       weight = hn::Add(weight, w[t]);
     }
     if (wants_moment) {
@@ -191,13 +202,13 @@ void rows_of(const RowsJob& job, std::size_t begin, std::size_t end) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
   auto scratch = hwy::AllocateAligned<double>((3 * job.dim + 1) * lanes);
-  Block block{lanes,
-              0,
-              0,
-              scratch.get(),
-              scratch.get() + job.dim * lanes,
-              scratch.get() + 2 * job.dim * lanes,
-              scratch.get() + 3 * job.dim * lanes};
+  double* at = scratch.get();
+  const std::size_t size = job.dim * lanes;
+  Block block{.lanes = lanes,
+              .left = at,
+              .values = at + size,
+              .pull = at + 2 * size,
+              .index = at + 3 * size};
   for (block.begin = begin; block.begin < end; block.begin += lanes) {
     block.count = std::min(lanes, end - block.begin);
     load_block(job, block);
@@ -266,6 +277,7 @@ void distance_rows(const DistanceSources& in, std::span<const std::uint32_t> row
 }
 
 void logit_rows(const LogitSources& in, std::span<const std::uint32_t> rows, const RowSums& out) {
+  if (logit_panels_apply(in)) return logit_panels(in, rows, out);
   const std::size_t n = in.masses.size(), count = rows.empty() ? n : rows.size();
   assert(in.queries.size() == n * in.dim && out.weight.size() == count && out.peak.size() == count);
   const RowsJob job{in.dim,

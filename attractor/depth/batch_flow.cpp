@@ -1,0 +1,210 @@
+#include "attractor/depth/batch_flow.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/math/special_functions/gamma.hpp>
+#include <cmath>
+#include <span>
+
+#include "attractor/base/error.hpp"
+#include "attractor/base/random.hpp"
+#include "attractor/base/threads.hpp"
+#include "attractor/space/space.hpp"
+
+namespace attractor::depth {
+namespace {
+
+constexpr double kMostSteps = 1e9;
+
+void require(const char* what, double value, bool good, const char* allowed) {
+  if (!good) throw Error(fmt::format("{} = {} is not allowed; allowed: {}", what, value, allowed));
+}
+
+double step_of(const BatchPlan& plan, std::size_t beta) {
+  return plan.steps[plan.steps.size() == 1 ? 0 : beta];
+}
+
+// In the kernel's unit of time: e^{-beta} for the unnormalised rule.
+double kernel_step(const BatchPlan& plan, std::size_t beta) {
+  const double h = step_of(plan, beta);
+  return plan.rule == Rule::softmax ? h : std::exp(std::log(h) + plan.betas[beta]);
+}
+
+void validate_sizes(const BatchPlan& plan) {
+  const auto whole = [](std::size_t value) { return static_cast<double>(value); };
+  require("replicates", whole(plan.replicates), plan.replicates >= 1, "at least 1");
+  require("tokens", whole(plan.tokens), plan.tokens >= 1 && plan.tokens <= 512, "1 to 512");
+  require("dim", whole(plan.dim), plan.dim >= 2 && plan.dim <= 1000000, "2 to 1000000");
+  require("number of betas", whole(plan.betas.size()), !plan.betas.empty(), "at least 1");
+  require("number of steps", whole(plan.steps.size()),
+          plan.steps.size() == 1 || plan.steps.size() == plan.betas.size(),
+          "1, or the number of betas");
+  require("number of outputs", whole(plan.outputs.size()), !plan.outputs.empty(), "at least 1");
+  require("threshold", plan.threshold, plan.threshold >= -1 && plan.threshold <= 1, "-1 to 1");
+}
+
+void validate(const BatchPlan& plan) {
+  validate_sizes(plan);
+  double before = 0;
+  for (const double t : plan.outputs) {
+    require("output time", t, t >= before && std::isfinite(t), "rising finite times from 0");
+    before = t;
+  }
+  const bool layers = plan.method == BatchMethod::layers;
+  for (std::size_t k = 0; k < plan.betas.size(); ++k) {
+    const double beta = plan.betas[k], h = step_of(plan, k), natural = kernel_step(plan, k);
+    require("beta", beta, beta >= 0 && std::isfinite(beta), "finite numbers from 0");
+    require("step", h, h > 0 && plan.outputs.back() / h <= kMostSteps,
+            "positive, with at most 1e9 steps to the last output");
+    require(plan.rule == Rule::softmax ? "step" : "step e^beta", natural,
+            natural <= (layers ? 1.0 : 1e6),
+            layers ? "at most 1 in layers, where x + h A might vanish beyond" : "at most 1e6");
+  }
+}
+
+// The first step that reaches each output; a time missed by rounding counts as reached.
+std::vector<std::uint64_t> output_steps(const BatchPlan& plan, double h) {
+  std::vector<std::uint64_t> steps;
+  for (const double t : plan.outputs)
+    steps.push_back(static_cast<std::uint64_t>(std::ceil(t / h * (1 - 1e-12))));
+  return steps;
+}
+
+// Chi with `freedom` degrees of freedom from one uniform, by its quantile.
+double chi(double freedom, double uniform) {
+  using Policy = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
+  return std::sqrt(2 * boost::math::gamma_p_inv(0.5 * freedom, uniform, Policy()));
+}
+
+void draw_start(const BatchPlan& plan, std::uint64_t system, std::span<double> tokens) {
+  const Stream stream(plan.seed, "batch tokens"), lengths(plan.seed, "batch lengths");
+  const std::size_t dim = std::min(plan.tokens, plan.dim);
+  for (std::size_t i = 0; i < plan.tokens; ++i) {
+    const std::span<double> x = tokens.subspan(i * dim, dim);
+    const std::uint64_t item = system * plan.tokens + i;
+    if (plan.dim <= plan.tokens) {
+      stream.normals(item, x);
+    } else {
+      std::fill(x.begin(), x.end(), 0.0);
+      stream.normals(item, x.first(i));
+      x[i] = chi(static_cast<double>(plan.dim - i), lengths.uniform(item, 0));
+    }
+    const double length = norm(x);
+    for (double& c : x) c /= length;
+  }
+}
+
+// Systems for about half a second of one core and at most 64 MB of tokens.
+std::size_t batch_size(const BatchPlan& plan, std::uint64_t steps) {
+  const auto n = static_cast<double>(plan.tokens);
+  const double dim = std::min(n, static_cast<double>(plan.dim));
+  const double seconds = 0.05e-9 * n * n * (6 + 2 * dim) * static_cast<double>(steps + 1);
+  const double most = std::min(0.5 / seconds, 64e6 / (8 * n * dim));
+  return 64 * static_cast<std::size_t>(std::clamp(most / 64, 1.0, 1024.0));
+}
+
+// Mean and sum of squared deviations, one value at a time (Welford).
+struct Moments {
+  double count = 0, mean = 0, squares = 0;
+  void add(double value) {
+    count += 1;
+    const double before = value - mean;
+    mean += before / count;
+    squares += before * (value - mean);
+  }
+  double error() const { return count < 2 ? 0 : std::sqrt(squares / (count * (count - 1))); }
+};
+
+// Betas [begin, end) share a step, so that their systems may lie side by side.
+struct Group {
+  std::size_t begin, end;
+};
+
+std::vector<Group> groups_of(const BatchPlan& plan) {
+  std::vector<Group> groups;
+  for (std::size_t k = 0; k < plan.betas.size(); ++k) {
+    if (k > 0 && step_of(plan, k) == step_of(plan, k - 1))
+      groups.back().end = k + 1;
+    else
+      groups.push_back({k, k + 1});
+  }
+  return groups;
+}
+
+// Systems [first, first + count) of the plan; `close` gets count x counted.size() fractions.
+void run_systems(const BatchPlan& plan, std::size_t first, std::size_t count,
+                 std::span<const std::uint64_t> counted, std::vector<double>& close) {
+  const std::size_t size = plan.tokens * std::min(plan.tokens, plan.dim);
+  std::vector<double> tokens(count * size), betas(count), steps(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::size_t beta = (first + k) / plan.replicates;
+    betas[k] = plan.betas[beta];
+    steps[k] = kernel_step(plan, beta);
+  }
+  parallel_for(count, 16, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k)
+      draw_start(plan, plan.first_system + first + k, std::span(tokens).subspan(k * size, size));
+  });
+  close.resize(count * counted.size());
+  const kernels::SystemBatch batch{plan.tokens, size / plan.tokens, plan.rule == Rule::softmax,
+                                   betas};
+  kernels::batch_advance(batch, {plan.method, steps, counted.back(), counted, plan.threshold},
+                         tokens, close);
+}
+
+// False if stopped.
+bool run_group(const BatchPlan& plan, const Group& group, std::span<Moments> moments) {
+  const std::vector<std::uint64_t> at = output_steps(plan, step_of(plan, group.begin));
+  std::vector<std::uint64_t> counted = at;  // several outputs may fall on one step
+  counted.erase(std::unique(counted.begin(), counted.end()), counted.end());
+  const std::size_t batch = batch_size(plan, at.back()), end = group.end * plan.replicates;
+  const auto all = static_cast<double>(plan.betas.size() * plan.replicates);
+  std::vector<double> close;
+  for (std::size_t first = group.begin * plan.replicates; first < end; first += batch) {
+    if (plan.stop && plan.stop()) return false;
+    const std::size_t count = std::min(batch, end - first);
+    run_systems(plan, first, count, counted, close);
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::size_t beta = (first + k) / plan.replicates;
+      for (std::size_t t = 0, c = 0; t < at.size(); ++t) {
+        while (counted[c] != at[t]) ++c;
+        moments[beta * at.size() + t].add(close[k * counted.size() + c]);
+      }
+    }
+    if (plan.progress) plan.progress(static_cast<double>(first + count) / all);
+  }
+  return true;
+}
+
+}  // namespace
+
+BatchResult run_batch(const BatchPlan& plan) {
+  validate(plan);
+  std::vector<Moments> moments(plan.betas.size() * plan.outputs.size());
+  BatchResult result{.outputs = plan.outputs.size()};
+  for (const Group& group : groups_of(plan)) {
+    result.stopped = !run_group(plan, group, moments);
+    if (result.stopped) break;
+  }
+  for (const Moments& m : moments) {
+    result.mean.push_back(m.mean);
+    result.error.push_back(m.error());
+  }
+  for (std::size_t k = 0; k < moments.size(); k += result.outputs)
+    result.replicates.push_back(static_cast<std::size_t>(moments[k].count));
+  return result;
+}
+
+std::vector<double> batch_start(const BatchPlan& plan, std::uint64_t system) {
+  validate_sizes(plan);
+  std::vector<double> tokens(plan.tokens * std::min(plan.tokens, plan.dim));
+  draw_start(plan, system, tokens);
+  return tokens;
+}
+
+double unnormalised_step(double h, double beta) {
+  return h * std::min(1.0, std::exp(0.5 - beta) / std::sqrt(beta));
+}
+
+}  // namespace attractor::depth

@@ -1,0 +1,210 @@
+#include "attractor/kernels/logit_panels.hpp"
+
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "attractor/base/random.hpp"
+#include "attractor/base/threads.hpp"
+
+namespace attractor::kernels {
+namespace {
+
+using Real = long double;
+
+struct Sums {
+  std::vector<double> pull, weight, moment, peak;
+  Sums(std::size_t rows, std::size_t dim)
+      : pull(rows * dim), weight(rows), moment(rows), peak(rows) {}
+  RowSums view() { return {pull, weight, moment, peak}; }
+};
+
+std::vector<double> gaussian(const char* name, std::size_t n, std::size_t dim, double size) {
+  std::vector<double> x(n * dim);
+  for (std::size_t i = 0; i < n; ++i)
+    Stream(4, name).normals(i, std::span(x).subspan(i * dim, dim));
+  for (double& c : x) c *= size;
+  return x;
+}
+
+struct Problem {
+  std::size_t n, dim;
+  std::vector<double> q, k, v, m;
+  Problem(std::size_t count, std::size_t d)
+      : n(count),
+        dim(d),
+        q(gaussian("q", n, d, 1)),
+        k(gaussian("k", n, d, 1 / std::sqrt(static_cast<double>(d)))),
+        v(gaussian("v", n, d, 1)),
+        m(n) {
+    for (std::size_t i = 0; i < n; ++i) m[i] = 0.5 + static_cast<double>(i % 3);
+  }
+  LogitSources sources(double beta) const { return {dim, q, k, v, m, beta}; }
+};
+
+// Row i in long double, relative to the given peak.
+struct Row {
+  Real weight = 0, moment = 0, moved = 0;
+  std::vector<Real> pull;
+};
+
+Row exact_row(const LogitSources& in, std::size_t i, double peak) {
+  const std::size_t dim = in.dim;
+  Row row;
+  row.pull.resize(dim);
+  for (std::size_t j = 0; j < in.masses.size(); ++j) {
+    if (j == i) continue;
+    Real logit = 0, length = 0;
+    for (std::size_t a = 0; a < dim; ++a)
+      logit += static_cast<Real>(in.queries[i * dim + a]) * in.keys[j * dim + a];
+    logit *= in.beta;
+    const Real w = in.masses[j] * std::exp(logit - peak);
+    row.weight += w;
+    row.moment += w * logit;
+    for (std::size_t a = 0; a < dim; ++a) {
+      const Real step = static_cast<Real>(in.values[j * dim + a]) - in.values[i * dim + a];
+      row.pull[a] += w * step;
+      length += step * step;
+    }
+    row.moved += w * std::sqrt(length);
+  }
+  return row;
+}
+
+class PanelsOnEveryTarget : public testing::TestWithParam<int64_t> {
+ protected:
+  void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
+  void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
+};
+
+TEST_P(PanelsOnEveryTarget, EqualLongDoubleSumsAtOddSizes) {
+  for (const std::size_t dim : {8, 13, 16, 40})
+    for (const std::size_t n : {32, 49, 300})
+      for (const double beta : {0.0, 1.0, 200.0}) {
+        const Problem problem(n, dim);
+        const LogitSources in = problem.sources(beta);
+        ASSERT_TRUE(logit_panels_apply(in));
+        Sums sums(n, dim);
+        logit_panels(in, {}, sums.view());
+        // Logits reach about 5 beta; their rounding moves the weights.
+        const double slack = 1e-14 + 1e-15 * 5 * beta;
+        for (std::size_t i = 0; i < n; i += 7) {
+          const Row row = exact_row(in, i, sums.peak[i]);
+          const double size = static_cast<double>(row.weight);
+          ASSERT_NEAR(sums.weight[i], size, slack * size) << dim << " " << n << " " << beta;
+          ASSERT_NEAR(sums.moment[i], static_cast<double>(row.moment), slack * 5 * beta * size);
+          for (std::size_t a = 0; a < dim; ++a)
+            ASSERT_NEAR(sums.pull[i * dim + a], static_cast<double>(row.pull[a]),
+                        slack * static_cast<double>(row.moved));
+        }
+      }
+}
+
+TEST_P(PanelsOnEveryTarget, RowProductsAreMatrixTimesRow) {
+  for (const std::size_t dim : {1, 3, 8, 16, 37})
+    for (const std::size_t outputs : {1, 16, 21})
+      for (const std::size_t n : {1, 12, 50}) {
+        const auto x = gaussian("x", n, dim, 1), matrix = gaussian("matrix", outputs, dim, 1);
+        std::vector<double> out(n * outputs);
+        row_products(x, matrix, dim, out);
+        for (std::size_t i = 0; i < n; ++i)
+          for (std::size_t o = 0; o < outputs; ++o) {
+            Real exact = 0, size = 0;
+            for (std::size_t a = 0; a < dim; ++a) {
+              const Real term = static_cast<Real>(matrix[o * dim + a]) * x[i * dim + a];
+              exact += term;
+              size += std::abs(term);
+            }
+            ASSERT_NEAR(out[i * outputs + o], static_cast<double>(exact),
+                        1e-16 * static_cast<double>((dim + 1) * size));
+          }
+      }
+}
+
+std::vector<int64_t> every_target() {
+  std::vector<int64_t> targets;
+  for (int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1)
+    targets.push_back(left & -left);
+  return targets;
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, PanelsOnEveryTarget, testing::ValuesIn(every_target()),
+                         [](const auto& target) { return hwy::TargetName(target.param); });
+
+TEST(LogitPanels, BitsDoNotDependOnThreadsRowsOrTheVectorLengthWithFma) {
+  const Problem problem(403, 24);
+  const LogitSources in = problem.sources(3.0);
+  const auto sums = [&] {
+    Sums s(problem.n, problem.dim);
+    logit_panels(in, {}, s.view());
+    return s;
+  };
+  const Sums first = sums();
+  for (const std::size_t count : {1, 2, 5}) {
+    set_threads(count);
+    const Sums again = sums();
+    EXPECT_EQ(first.pull, again.pull) << count << " threads";
+    EXPECT_EQ(first.weight, again.weight) << count << " threads";
+  }
+  set_threads(0);
+  const std::vector<std::uint32_t> rows = {402, 7, 7, 0, 255, 256, 31, 30, 29, 28, 27, 26, 25};
+  Sums some(rows.size(), problem.dim);
+  logit_panels(in, rows, some.view());
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    EXPECT_EQ(some.weight[r], first.weight[rows[r]]);
+    EXPECT_EQ(some.moment[r], first.moment[rows[r]]);
+    EXPECT_EQ(some.peak[r], first.peak[rows[r]]);
+    for (std::size_t a = 0; a < problem.dim; ++a)
+      EXPECT_EQ(some.pull[r * problem.dim + a], first.pull[rows[r] * problem.dim + a]);
+  }
+#ifdef HWY_AVX2
+  if (hwy::SupportedTargets() & HWY_AVX2) {
+    hwy::SetSupportedTargetsForTest(HWY_AVX2);
+    const Sums narrow = sums();
+    hwy::SetSupportedTargetsForTest(0);
+    EXPECT_EQ(first.pull, narrow.pull);
+    EXPECT_EQ(first.weight, narrow.weight);
+    EXPECT_EQ(first.moment, narrow.moment);
+  }
+#endif
+}
+
+TEST(LogitPanels, PullsAmongNearlyEqualValuesKeepTheirRelativeAccuracy) {
+  Problem problem(100, 16);
+  for (std::size_t i = 0; i < problem.n; ++i)
+    for (std::size_t a = 0; a < 16; ++a) problem.v[i * 16 + a] = 1 + 1e-9 * problem.v[i * 16 + a];
+  const LogitSources in = problem.sources(2.0);
+  Sums sums(problem.n, 16);
+  logit_panels(in, {}, sums.view());
+  for (std::size_t i = 0; i < problem.n; i += 9) {
+    const Row row = exact_row(in, i, sums.peak[i]);
+    for (std::size_t a = 0; a < 16; ++a)
+      EXPECT_NEAR(sums.pull[i * 16 + a], static_cast<double>(row.pull[a]),
+                  2e-14 * static_cast<double>(row.moved));
+  }
+}
+
+TEST(LogitPanels, ThePeakIsTheLargestOtherLogitAndFarLogitsDoNotOverflow) {
+  Problem problem(600, 8);
+  const LogitSources in = problem.sources(1e5);
+  Sums sums(problem.n, 8);
+  logit_panels(in, {}, sums.view());
+  for (std::size_t i = 0; i < problem.n; ++i) {
+    double most = -std::numeric_limits<double>::infinity();
+    for (std::size_t j = 0; j < problem.n; ++j) {
+      double logit = 0;
+      for (std::size_t a = 0; a < 8; ++a) logit += problem.q[i * 8 + a] * problem.k[j * 8 + a];
+      if (j != i) most = std::max(most, 1e5 * logit);
+    }
+    EXPECT_NEAR(sums.peak[i], most, 1e-15 * 1e6);
+    EXPECT_GE(sums.weight[i], 0.5);  // the smallest mass at the peak
+    EXPECT_TRUE(std::isfinite(sums.weight[i]) && std::isfinite(sums.moment[i]));
+  }
+}
+
+}  // namespace
+}  // namespace attractor::kernels

@@ -1,0 +1,260 @@
+#include "attractor/kernels/symmetric_rows.hpp"
+
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "attractor/base/random.hpp"
+#include "attractor/base/threads.hpp"
+
+namespace attractor::kernels {
+namespace {
+
+using Real = long double;
+
+struct Sums {
+  std::vector<double> pull, weight, moment, peak;
+  Sums(std::size_t n, std::size_t dim) : pull(n * dim), weight(n), moment(n), peak(n) {}
+  RowSums view() { return {pull, weight, moment, peak}; }
+};
+
+void normalise(std::span<double> row) {
+  Real squares = 0;
+  for (const double c : row) squares += static_cast<Real>(c) * c;
+  for (double& c : row) c = static_cast<double>(c / std::sqrt(squares));
+}
+
+// Unit tokens around `centres` directions at distances of about `radius`; 0 centres: anywhere.
+std::vector<double> tokens(std::size_t n, std::size_t dim, std::size_t centres, double radius) {
+  const Stream stream(dim, "symmetric test");
+  std::vector<double> x(n * dim), centre(dim);
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto row = std::span(x).subspan(i * dim, dim);
+    stream.normals(i, row);
+    if (centres > 0) {
+      stream.normals(1'000'000 + i % centres, centre);
+      normalise(centre);
+      for (std::size_t a = 0; a < dim; ++a) row[a] = centre[a] + radius * row[a];
+    }
+    normalise(row);
+  }
+  return x;
+}
+
+std::vector<double> uneven_masses(std::size_t n) {
+  std::vector<double> m(n);
+  for (std::size_t i = 0; i < n; ++i) m[i] = 0.25 + static_cast<double>(i % 7);
+  return m;
+}
+
+// Errors against plain long double sums, relative to the sum of the terms' sizes in each row.
+struct Errors {
+  double pull = 0, weight = 0, moment = 0;
+};
+
+Errors errors(const DistanceSources& in, const Sums& sums, bool moments) {
+  Errors worst;
+  const std::size_t n = in.masses.size(), dim = in.dim;
+  const auto raise = [](double& to, Real error, Real scale) {
+    if (scale > 1e-290L) to = std::max(to, static_cast<double>(std::abs(error) / scale));
+  };
+  for (std::size_t i = 0; i < n; i += 5) {
+    std::vector<Real> pull(dim, 0), step(dim);
+    Real weight = 0, moment = 0, moved = 0;
+    for (std::size_t j = 0; j < n; ++j) {
+      if (j == i) continue;
+      Real squared = 0;
+      for (std::size_t a = 0; a < dim; ++a) {
+        step[a] = static_cast<Real>(in.points[j * dim + a]) - in.points[i * dim + a];
+        squared += step[a] * step[a];
+      }
+      const Real logit = -0.5L * in.beta * squared, w = in.masses[j] * std::exp(logit);
+      weight += w;
+      moment += w * logit;
+      moved += w * std::sqrt(squared);
+      for (std::size_t a = 0; a < dim; ++a) pull[a] += w * step[a];
+    }
+    raise(worst.weight, sums.weight[i] - weight, weight);
+    if (moments) raise(worst.moment, sums.moment[i] - moment, -moment);
+    for (std::size_t a = 0; a < dim; ++a)
+      raise(worst.pull, sums.pull[i * dim + a] - pull[a], moved);
+  }
+  return worst;
+}
+
+class SymmetricOnEveryTarget : public testing::TestWithParam<int64_t> {
+ protected:
+  void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
+  void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
+};
+
+TEST_P(SymmetricOnEveryTarget, EqualsLongDoubleSumsAtOddSizes) {
+  for (const std::size_t dim : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 33})
+    for (const std::size_t n : {64, 65, 79, 131}) {
+      const auto x = tokens(n, dim, 0, 0);
+      const auto uneven = uneven_masses(n);
+      const std::vector<double> even(n, 2.0);
+      for (const auto& m : {even, uneven}) {
+        const DistanceSources in{dim, x, {}, m, 4.0, 0};
+        ASSERT_TRUE(symmetric_rows_apply(in));
+        Sums sums(n, dim);
+        symmetric_rows(in, sums.view());
+        const Errors e = errors(in, sums, true);
+        const std::string where = "dim " + std::to_string(dim) + " n " + std::to_string(n);
+        EXPECT_LT(e.weight, 5e-15) << where;
+        EXPECT_LT(e.moment, 5e-15) << where;
+        EXPECT_LT(e.pull, 5e-15) << where;
+      }
+    }
+}
+
+std::vector<int64_t> every_target() {
+  std::vector<int64_t> targets;
+  for (int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1)
+    targets.push_back(left & -left);
+  return targets;
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, SymmetricOnEveryTarget, testing::ValuesIn(every_target()),
+                         [](const auto& target) { return hwy::TargetName(target.param); });
+
+// Rounding of a logit of size 2 beta moves a weight by a few 1e-16 beta, whatever the method.
+double tolerance(double beta) { return 5e-15 + 1e-15 * beta; }
+
+TEST(SymmetricRows, KeepRelativeAccuracyForSpreadClusteredAndCollapsedTokens) {
+  struct Shape {
+    std::size_t centres;
+    double radius;
+  };
+  constexpr std::size_t kCount = 130;
+  for (const Shape shape : {Shape{0, 0}, {3, 0.1}, {3, 1e-3}, {2, 1e-9}, {1, 1e-2}, {1, 1e-13}})
+    for (const std::size_t dim : {2, 3, 5, 7, 16, 64})
+      for (const double beta : {0.0, 1e-3, 1.0, 9.0, 100.0, 1e3, 1e4}) {
+        const auto x = tokens(kCount, dim, shape.centres, shape.radius);
+        const std::vector<double> m(kCount, 1.0);
+        const DistanceSources in{dim, x, {}, m, beta, 0};
+        Sums sums(kCount, dim);
+        symmetric_rows(in, {sums.pull, sums.weight, {}, {}});
+        const Errors e = errors(in, sums, false);
+        const std::string where = "dim " + std::to_string(dim) + " beta " + std::to_string(beta) +
+                                  " radius " + std::to_string(shape.radius);
+        EXPECT_LT(e.weight, tolerance(beta)) << where;
+        EXPECT_LT(e.pull, tolerance(beta)) << where;
+        // Inside one tight cluster all weights are near 1: beta costs nothing.
+        if (shape.centres == 1 && beta * shape.radius * shape.radius < 1e-6) {
+          EXPECT_LT(e.pull, 5e-15) << where;
+        }
+      }
+}
+
+TEST(SymmetricRows, TokensInOnePlaceHaveWeightOneAndNoPull) {
+  constexpr std::size_t kCount = 100;
+  for (const std::size_t dim : {2, 3, 16, 64}) {
+    std::vector<double> x;
+    const auto one = tokens(1, dim, 0, 0);
+    for (std::size_t i = 0; i < kCount; ++i) x.insert(x.end(), one.begin(), one.end());
+    const std::vector<double> m(kCount, 1.0);
+    Sums sums(kCount, dim);
+    symmetric_rows({dim, x, {}, m, 1e4, 0}, sums.view());
+    EXPECT_EQ(sums.weight, std::vector<double>(kCount, kCount - 1.0));
+    EXPECT_EQ(sums.pull, std::vector<double>(kCount * dim, 0.0));
+    EXPECT_EQ(sums.moment, std::vector<double>(kCount, 0.0));
+  }
+}
+
+TEST(SymmetricRows, WeightsFollowTheExponentialDownToUnderflow) {
+  // Half of the tokens at one pole, half at the other: squared distance 4, logit -2 beta.
+  constexpr std::size_t kHalf = 32;
+  for (const std::size_t dim : {2, 3, 16}) {
+    std::vector<double> x(2 * kHalf * dim, 0.0);
+    for (std::size_t i = 0; i < 2 * kHalf; ++i) x[i * dim] = i < kHalf ? 1 : -1;
+    const std::vector<double> m(2 * kHalf, 1.0);
+    for (double beta = 0.1; beta < 360; beta += 0.83) {
+      Sums sums(2 * kHalf, dim);
+      symmetric_rows({dim, x, {}, m, beta, 0}, sums.view());
+      const double w = 2 * beta < 708 ? std::exp(-2 * beta) : 0;
+      const double slack = 1e-15 * (5 + 2 * beta) * w * kHalf;
+      ASSERT_NEAR(sums.pull[0], -2 * w * kHalf, slack) << beta;
+      ASSERT_NEAR(sums.pull[kHalf * dim], 2 * w * kHalf, slack) << beta;
+    }
+    for (const double beta : {355.0, 1e3, 1e8, 1e300}) {
+      Sums sums(2 * kHalf, dim);
+      symmetric_rows({dim, x, {}, m, beta, 0}, sums.view());
+      EXPECT_EQ(sums.weight[0], kHalf - 1.0) << beta;
+      EXPECT_EQ(sums.pull[0], 0) << beta;
+      EXPECT_EQ(sums.moment[0], 0) << beta;
+    }
+  }
+}
+
+Sums all_sums(const DistanceSources& in) {
+  Sums sums(in.masses.size(), in.dim);
+  symmetric_rows(in, sums.view());
+  return sums;
+}
+
+TEST(SymmetricRows, BitsDoNotDependOnThreadsNorOnTheVectorLengthWithFma) {
+  for (const std::size_t dim : {2, 3, 5, 7, 16, 40})
+    for (const double radius : {0.0, 0.05}) {
+      const std::size_t n = 1163;
+      const auto x = tokens(n, dim, radius > 0 ? 5 : 0, radius);
+      const auto m = uneven_masses(n);
+      const DistanceSources in{dim, x, {}, m, 12.0, 0};
+      const Sums first = all_sums(in);
+      for (const std::size_t count : {1, 2, 5}) {
+        set_threads(count);
+        const Sums again = all_sums(in);
+        EXPECT_EQ(first.pull, again.pull) << count << " threads, dim " << dim;
+        EXPECT_EQ(first.weight, again.weight) << count << " threads, dim " << dim;
+        EXPECT_EQ(first.moment, again.moment) << count << " threads, dim " << dim;
+      }
+      set_threads(0);
+#ifdef HWY_AVX2
+      if (hwy::SupportedTargets() & HWY_AVX2) {
+        hwy::SetSupportedTargetsForTest(HWY_AVX2);
+        const Sums narrow = all_sums(in);
+        hwy::SetSupportedTargetsForTest(0);
+        EXPECT_EQ(first.pull, narrow.pull) << dim;
+        EXPECT_EQ(first.weight, narrow.weight) << dim;
+        EXPECT_EQ(first.moment, narrow.moment) << dim;
+      }
+#endif
+    }
+}
+
+TEST(SymmetricRows, WhatIsNotAskedForChangesNoBit) {
+  const std::size_t n = 200;
+  for (const std::size_t dim : {3, 16}) {
+    const auto x = tokens(n, dim, 0, 0);
+    for (const double mass : {1.0, 3.0}) {
+      const std::vector<double> m(n, mass);
+      const DistanceSources in{dim, x, {}, m, 7.0, 0};
+      const Sums full = all_sums(in);
+      Sums lean(n, dim);
+      symmetric_rows(in, {{}, lean.weight, {}, {}});
+      EXPECT_EQ(lean.weight, full.weight);
+      symmetric_rows(in, {lean.pull, lean.weight, {}, {}});
+      EXPECT_EQ(lean.pull, full.pull);
+    }
+  }
+}
+
+TEST(SymmetricRows, ApplyOnlyToWhatTheyCanDo) {
+  const std::size_t n = 100;
+  const auto x = tokens(n, 3, 0, 0);
+  std::vector<double> m(n, 1.0);
+  EXPECT_TRUE(symmetric_rows_apply({3, x, {}, m, 1, 0}));
+  EXPECT_FALSE(symmetric_rows_apply({3, x, x, m, 1, 0}));
+  EXPECT_FALSE(symmetric_rows_apply({3, x, {}, m, 1, 0.5}));
+  EXPECT_FALSE(symmetric_rows_apply({3, std::span(x).first(30), {}, std::span(m).first(10), 1, 0}));
+  m[7] = 0;
+  EXPECT_FALSE(symmetric_rows_apply({3, x, {}, m, 1, 0}));
+  m[7] = 1e-101;
+  EXPECT_FALSE(symmetric_rows_apply({3, x, {}, m, 1, 0}));
+}
+
+}  // namespace
+}  // namespace attractor::kernels

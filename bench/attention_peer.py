@@ -1,0 +1,125 @@
+"""One velocity evaluation of softmax attention on the sphere beside PyTorch, on the same tokens and in the same run.
+
+    /usr/bin/python3 bench/attention_peer.py PROGRAM [--sizes 4096,16384] [--dims 2,3,16,64,128,512] [--rounds 3]
+
+PROGRAM is the built bench/attention_timing. PyTorch computes what a careful user writes: rows in chunks of 256,
+softmax(beta X_I X^T) X, then the tangent part, in float64 and in float32, on one thread. "general" multiplies by Q, K
+and V first, on both sides. The sides alternate; each side's time is that of its fastest run, in nanoseconds of
+processor time for each ordered pair. A table goes to stderr, one JSON object to stdout. Status 1 if the two sides
+disagree; no time is ever asserted.
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+CHUNK, BETA, REPETITIONS = 256, 9.0, 2
+TYPES = ("float64", "float32")
+
+
+def write_problem(directory, count, dim):
+    import numpy as np
+    random = np.random.default_rng(dim)
+    x = random.standard_normal((count, dim))
+    (x / np.linalg.norm(x, axis=1, keepdims=True)).tofile(directory / "tokens.f64")
+    for name in ("query", "key", "value"):
+        (np.eye(dim) + random.standard_normal((dim, dim)) * 0.3 / dim**0.5).tofile(directory / f"{name}.f64")
+
+
+def ours(program, directory, count, dim, threads):
+    command = [program, directory, str(count), str(dim), str(BETA), str(threads), str(REPETITIONS)]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def torch_in_its_own_process(directory, count, dim):
+    """A BLAS takes the number of its threads when it is loaded."""
+    environment = os.environ | {f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL", "BLIS")}
+    command = [sys.executable, __file__, "--torch", directory, str(count), str(dim)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
+    return json.loads(done.stdout)
+
+
+def velocity(torch, x, matrices):
+    queries, keys, values = (x @ m.T for m in matrices) if matrices else (x, x, x)
+    out = torch.empty_like(x)
+    for begin in range(0, len(x), CHUNK):
+        rows = slice(begin, begin + CHUNK)
+        a = torch.softmax(BETA * (queries[rows] @ keys.T), dim=1) @ values
+        out[rows] = a - (a * x[rows]).sum(1, keepdim=True) * x[rows]
+    return out
+
+
+def run_torch(directory, count, dim):
+    import numpy as np
+    import torch
+    torch.set_num_threads(1)
+    report = {"version": torch.__version__}
+    for kind in TYPES:
+        read = lambda name: torch.from_numpy(np.fromfile(f"{directory}/{name}.f64").reshape(-1, dim)).to(
+            getattr(torch, kind))
+        x, matrices = read("tokens"), [read(name) for name in ("query", "key", "value")]
+        for name, used in (("plain", None), ("general", matrices)):
+            velocity(torch, x[:512], used)
+            best = float("inf")
+            for _ in range(REPETITIONS):
+                begin = time.process_time()
+                v = velocity(torch, x, used)
+                best = min(best, time.process_time() - begin)
+            report[f"{name}_{kind}"] = {"pair_ns": 1e9 * best / count**2, "shown": v[-1, :2].tolist()}
+    print(json.dumps(report))
+
+
+def compare(program, directory, count, dim, rounds):
+    write_problem(directory, count, dim)
+    runs = []
+    for _ in range(rounds):
+        runs.append((ours(program, directory, count, dim, 1), torch_in_its_own_process(directory, count, dim)))
+    result = {"n": count, "d": dim, "torch": runs[0][1]["version"],
+              "peak_gflops": max(mine["peak_gflops"] for mine, _ in runs)}
+    for form in ("plain", "general"):
+        best = min((mine[form] for mine, _ in runs), key=lambda run: run["pair_ns"])
+        entry = {"pair_ns": best["pair_ns"], "peak_fraction": 4 * dim / best["pair_ns"] / result["peak_gflops"]}
+        for kind in TYPES:
+            peer = min((theirs[f"{form}_{kind}"] for _, theirs in runs), key=lambda run: run["pair_ns"])
+            entry[kind] = {"pair_ns": peer["pair_ns"], "ratio": peer["pair_ns"] / best["pair_ns"],
+                           "difference": max(abs(a - b) for a, b in zip(peer["shown"], best["shown"], strict=True))}
+        result[form] = entry
+    print_row(result)
+    return result
+
+
+def print_row(result):
+    line = f"{result['n']:>7}{result['d']:>5}"
+    for form in ("plain", "general"):
+        entry = result[form]
+        line += f"{entry['pair_ns']:>10.3f}{entry['peak_fraction']:>7.2f}"
+        line += "".join(f"{entry[kind]['pair_ns']:>9.2f}{entry[kind]['ratio']:>7.2f}x" for kind in TYPES)
+    print(line, file=sys.stderr, flush=True)
+
+
+def main():
+    if sys.argv[1:2] == ["--torch"]:
+        return run_torch(sys.argv[2], *map(int, sys.argv[3:]))
+    numbers = lambda text: [int(part) for part in text.split(",")]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program", type=pathlib.Path, help="the built bench/attention_timing")
+    parser.add_argument("--sizes", type=numbers, default=[4096, 16384])
+    parser.add_argument("--dims", type=numbers, default=[2, 3, 16, 64, 128, 512])
+    parser.add_argument("--rounds", type=int, default=3)
+    arguments = parser.parse_args()
+    print("nanoseconds of a pair: n, d; Q = K = V = I: ours, share of peak, float64, ratio, float32, ratio; "
+          "then general Q, K, V", file=sys.stderr)
+    with tempfile.TemporaryDirectory(prefix="attractor-bench-") as directory:
+        results = [compare(arguments.program.resolve(), pathlib.Path(directory), count, dim, arguments.rounds)
+                   for count in arguments.sizes for dim in arguments.dims]
+    good = all(r[form]["float64"]["difference"] < 1e-11 for r in results for form in ("plain", "general"))
+    print(json.dumps({"good": good, "beta": BETA, "results": results}))
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

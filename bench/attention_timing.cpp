@@ -1,0 +1,156 @@
+// Times one evaluation of softmax attention on the sphere for bench/attention_peer.py:
+//
+//   attention_timing DIRECTORY N D BETA THREADS REPETITIONS
+//
+// reads tokens.f64 (n x d) and query.f64, key.f64, value.f64 (d x d) and prints one JSON object:
+// for Q = K = V = I ("plain") and for the given matrices ("general") the fewest nanoseconds of an
+// ordered pair and two coordinates of the last token's velocity to compare; and the peak of fused
+// multiply-adds of one thread in the same minutes. Processor time on one thread, wall time on more.
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "attractor/attention/attention.hpp"
+#include "attractor/base/error.hpp"
+#include "attractor/base/threads.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "bench/attention_timing.cpp"
+#include "hwy/foreach_target.h"
+// After foreach_target.
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace attractor {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Ten independent chains of multiply-adds, `rounds` long; the flops done.
+double multiply_add(std::size_t rounds, double& sum) {
+  const hn::ScalableTag<double> d;
+  using V = hn::Vec<decltype(d)>;
+  const V x = hn::Set(d, 0.999), y = hn::Set(d, 1e-3);
+  const auto start = [d](double value) HWY_ATTR { return hn::Set(d, value); };
+  V a = start(1), b = start(2), c = start(3), e = start(4), f = start(5);
+  V g = start(6), h = start(7), i = start(8), j = start(9), k = start(10);
+  for (std::size_t r = 0; r < rounds; ++r) {
+    a = hn::MulAdd(a, x, y), b = hn::MulAdd(b, x, y), c = hn::MulAdd(c, x, y);
+    e = hn::MulAdd(e, x, y), f = hn::MulAdd(f, x, y), g = hn::MulAdd(g, x, y);
+    h = hn::MulAdd(h, x, y), i = hn::MulAdd(i, x, y), j = hn::MulAdd(j, x, y);
+    k = hn::MulAdd(k, x, y);
+  }
+  a = hn::Add(hn::Add(hn::Add(a, b), hn::Add(c, e)), hn::Add(hn::Add(f, g), hn::Add(h, i)));
+  sum += hn::GetLane(hn::Add(a, hn::Add(j, k)));
+  return 20.0 * static_cast<double>(rounds * hn::Lanes(d));
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace attractor
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace attractor {
+
+HWY_EXPORT(multiply_add);
+
+namespace {
+
+double seconds() {
+  timespec now;
+  clock_gettime(threads() == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+double fma_gflops() {
+  double best = 0, sum = 0;
+  for (int k = 0; k < 100; ++k) {
+    const double begin = seconds();
+    const double flops = HWY_DYNAMIC_DISPATCH(multiply_add)(20000, sum);
+    best = std::max(best, 1e-9 * flops / (seconds() - begin));
+  }
+  return sum > 0 ? best : 0;
+}
+
+std::vector<double> read(const std::string& path, std::size_t count) {
+  std::vector<double> values(count);
+  std::ifstream file(path, std::ios::binary);
+  file.read(reinterpret_cast<char*>(values.data()),
+            static_cast<std::streamsize>(count * sizeof(double)));
+  if (!file) throw Error(fmt::format("{} does not hold {} doubles", path, count));
+  return values;
+}
+
+// The tangent part of the softmax output of the last token.
+std::vector<double> last_velocity(const AttentionSums& sums, const std::vector<double>& tokens,
+                                  std::size_t dim) {
+  const std::size_t i = sums.weight.size() - 1;
+  const auto z = sums.partition(i, 1.0);
+  const double factor = std::exp(sums.peak[i] - z.top) / z.scaled;
+  const std::vector<double>& values = sums.values.empty() ? tokens : sums.values;
+  std::vector<double> v(dim);
+  double normal = 0;
+  for (std::size_t a = 0; a < dim; ++a) {
+    v[a] = values[i * dim + a] + factor * sums.pull[i * dim + a];
+    normal += v[a] * tokens[i * dim + a];
+  }
+  for (std::size_t a = 0; a < dim; ++a) v[a] -= normal * tokens[i * dim + a];
+  return v;
+}
+
+std::string timed(const Attention& attention, const std::vector<double>& tokens, int repetitions) {
+  const std::size_t n = tokens.size() / attention.dim;
+  const std::vector<double> masses(n, 1.0);
+  AttentionSums sums;
+  double best = std::numeric_limits<double>::infinity();
+  for (int k = 0; k <= repetitions; ++k) {  // the first one warms up
+    const double begin = seconds();
+    attend(attention, tokens, masses, {}, sums);
+    if (k > 0) best = std::min(best, seconds() - begin);
+  }
+  const std::vector<double> v = last_velocity(sums, tokens, attention.dim);
+  return fmt::format(R"({{"pair_ns": {:.6g}, "shown": [{:.17g}, {:.17g}]}})",
+                     1e9 * best / static_cast<double>(n * n), v[0], v[1]);
+}
+
+void run(char** argument) {
+  const std::string directory = argument[1];
+  const std::size_t n = std::stoul(argument[2]), dim = std::stoul(argument[3]);
+  const double beta = std::stod(argument[4]);
+  set_threads(std::stoul(argument[5]));
+  const int repetitions = std::stoi(argument[6]);
+  const std::vector<double> tokens = read(directory + "/tokens.f64", n * dim);
+  Attention attention{.beta = beta, .dim = dim};
+  const std::string plain = timed(attention, tokens, repetitions);
+  attention.query = read(directory + "/query.f64", dim * dim);
+  attention.key = read(directory + "/key.f64", dim * dim);
+  attention.value = read(directory + "/value.f64", dim * dim);
+  const std::string general = timed(attention, tokens, repetitions);
+  fmt::print(R"({{"peak_gflops": {:.4g}, "plain": {}, "general": {}}})", fma_gflops(), plain,
+             general);
+}
+
+}  // namespace
+}  // namespace attractor
+
+int main(int count, char** argument) {
+  if (count != 7) {
+    fmt::print(stderr, "usage: attention_timing DIRECTORY N D BETA THREADS REPETITIONS\n");
+    return 2;
+  }
+  try {
+    attractor::run(argument);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "attention_timing: {}\n", error.what());
+    return 1;
+  }
+}
+#endif  // HWY_ONCE
