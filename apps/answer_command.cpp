@@ -35,7 +35,7 @@ int answer(const AnswerOptions& options, const Question& question, const Ask& as
   std::optional<RunDirectory> directory;
   if (options.out)
     directory.emplace(RunDirectory::create(*options.out, question.now, question.command(),
-                                           std::filesystem::current_path().string()));
+                                           std::filesystem::current_path().string(), false));
   const auto ask_it = [&] {
     ProgressBar bar(!options.quiet);
     try {
@@ -56,7 +56,12 @@ int answer(const AnswerOptions& options, const Question& question, const Ask& as
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (directory) {
-    write_answer(answer, question, seconds, directory->path());
+    try {
+      write_answer(answer, question, seconds, directory->path());
+    } catch (...) {
+      directory->abandon();
+      throw;
+    }
     directory->close();
   }
   if (options.json) {

@@ -89,15 +89,10 @@ int verdict(const BridgeRecord& r) {
   return kOk;
 }
 
-// A bridge is not resumed: what another one left behind is never continued.
 RunDirectory create(const Options& options) {
-  const std::filesystem::path out = *options.out;
-  if (std::filesystem::exists(out / "run.toml") && !std::filesystem::exists(out / "summary.json"))
-    throw Error(
-        fmt::format("{} holds an unfinished run; run again with another --out", out.string()));
   BridgeParameters parameters = options.parameters;
-  return RunDirectory::create(out, stored_list(parameters), command(parameters),
-                              std::filesystem::current_path().string());
+  return RunDirectory::create(*options.out, stored_list(parameters), command(parameters),
+                              std::filesystem::current_path().string(), false);
 }
 
 int interrupted_run(const std::optional<RunDirectory>& directory) {

@@ -217,9 +217,10 @@ void check_verifiable(const FlowParameters& p) {
 int verdict(const FlowRecord& record, const std::optional<RunDirectory>& directory) {
   if (!flow::delivered(record.status)) return not_delivered(record.status, record.time, directory);
   if (record.layer_status == LayerStatus::complete) return kOk;
-  fmt::print(stderr,
-             "attractor: Sinkhorn's iteration did not reach doubly stochastic weights; lower "
-             "--beta\n");
+  fmt::print(stderr, "attractor: {}\n",
+             record.layer_status == LayerStatus::sinkhorn_unconverged
+                 ? "Sinkhorn's iteration did not reach doubly stochastic weights; lower --beta"
+                 : "logits left the range of double precision; shorten --time or lower --beta");
   return kNotDelivered;
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "apps/answer_command.hpp"
+#include "attractor/base/error.hpp"
 #include "attractor/experiment/cluster_experiment.hpp"
 #include "attractor/experiment/compare_experiment.hpp"
 #include "attractor/experiment/context_experiment.hpp"
@@ -23,7 +24,11 @@ using Commands = std::map<std::string, std::function<int()>>;
 std::function<int()> add_reduce_command(CLI::App& app) {
   CLI::App* reduce = app.add_subcommand(
       "reduce", "Exact reductions: equiangular tokens, two clusters, regular clusters");
-  reduce->require_subcommand(1);
+  reduce->footer(
+      "Examples:\n"
+      "  attractor reduce equiangular --tokens 64 --beta 4 --time 3\n"
+      "  attractor reduce pair --beta 1000 --degrees 90\n"
+      "  attractor reduce clusters --shape polygon --count 7 --beta 25");
   auto commands = std::make_shared<Commands>();
   (*commands)["equiangular"] = add_answer_command<EquiangularParameters>(
       *reduce, "attractor reduce equiangular",

@@ -33,8 +33,10 @@ AttentionLayer rescaled_layer(AttentionLayer layer, double time) {
   const auto d = static_cast<Eigen::Index>(layer.dim);
   Head& head = layer.heads.front();
   Matrix growth = Matrix::Identity(d, d);
+  // Beyond e^{230} softmax is hardmax to the last digit, and logits would leave the range.
+  const bool saturates = layer.rule == LayerRule::softmax || layer.rule == LayerRule::hardmax;
   if (head.value.empty())
-    growth *= std::exp(time);
+    growth *= std::exp(saturates ? std::min(time, 230.0) : time);
   else
     growth = Matrix((time * Eigen::Map<const Matrix>(head.value.data(), d, d)).exp());
   head.query = product(head.query, growth);

@@ -317,14 +317,16 @@ double reference_bandwidth(Points points, std::size_t dim, bool on_sphere, std::
           squared_distance(row(Points(sample), dim, i), row(Points(sample), dim, j));
       sum += squared[i * size + j];
     }
-  if (sum == 0) return 0;
+  if (sum == 0 || !std::isfinite(sum)) return std::sqrt(sum);
   const double d = static_cast<double>(dim) - (on_sphere ? 1 : 0), n = static_cast<double>(count);
   const double m = static_cast<double>(size);
   const double deviation = std::sqrt(sum / (2 * m * (m - 1) * d));
   const double normal = deviation * std::pow(4 / ((d + 4) * n), 1 / (d + 6));
   const double scale = (n - 1) / (m - 1);
   double low = normal, high = normal;
-  while (!crowded(squared, size, scale, high)) low = std::exchange(high, 1.5 * high);
+  const double widest = 4 * deviation;  // a few points never feel each other that much
+  while (high < widest && !crowded(squared, size, scale, high))
+    low = std::exchange(high, std::min(widest, 1.5 * high));
   while (high > 1.001 * low)
     (crowded(squared, size, scale, std::sqrt(low * high)) ? high : low) = std::sqrt(low * high);
   return high;

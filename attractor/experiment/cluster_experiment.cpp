@@ -79,7 +79,7 @@ double chosen_bandwidth(const ClusterParameters& p, const Array& points) {
       depth::reference_bandwidth(points.data, points.shape[1], p.space == "sphere", p.seed);
   if (found >= kNarrowest && found <= kWidest) return found;
   throw Error(fmt::format("{}: {}; give --bandwidth", p.points,
-                          found == 0 ? "all points that were looked at coincide"
+                          found == 0 ? "the points that were looked at coincide, or nearly"
                                      : fmt::format("the bandwidth would be {:g}", found)));
 }
 

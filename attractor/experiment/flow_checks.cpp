@@ -79,6 +79,8 @@ void check_steps(const FlowParameters& p) {
 }
 
 void check_weights(const FlowParameters& p) {
+  FlowParameters copy = p;
+  const ParameterList parameters = list(copy);
   const std::pair<const char*, const std::string*> matrices[] = {
       {"query", &p.query}, {"key", &p.key}, {"value", &p.value}, {"output", &p.output}};
   bool random = p.feed_forward != "none";
@@ -88,6 +90,9 @@ void check_weights(const FlowParameters& p) {
     refuse(!text->empty() && !kind && p.heads > 1 && name != std::string("output"),
            fmt::format("{} = '{}' is one matrix for {} heads; files need --heads 1", name, *text,
                        p.heads));
+    refuse(!text->empty() && !kind && text->find_first_of("./:") == text->npos,
+           fmt::format("{} = '{}' is not allowed; allowed: {}", name, *text,
+                       find(parameters, name).words));
     refuse((*text == "qk" || *text == "minus-qk") && name != std::string("value"),
            fmt::format("{} = '{}' is not allowed; only value can be +-Q^T K", name, *text));
   }

@@ -230,10 +230,18 @@ observe::Observation FlowModel::observe(const flow::Time& time, std::span<const 
   const std::vector<double> shape = directions(state);
   observe::Observation o =
       observe::observe(observed_, logit_bound_, shape, groups().masses(), time, options, thorough);
+  const auto length = [](std::span<const double> x) {  // squares may overflow, lengths must not
+    double largest = 0;
+    for (const double c : x) largest = std::max(largest, std::abs(c));
+    if (largest == 0 || largest < 1e150) return norm(x);
+    std::vector<double> scaled(x.begin(), x.end());
+    for (double& c : scaled) c /= largest;
+    return largest * norm(scaled);
+  };
   const std::span<const double> lengths = has_lengths() ? state : std::span<const double>(shape);
   double sum = 0;
   for (std::size_t i = 0; i < groups().count(); ++i)
-    sum += groups().masses()[i] * norm(lengths.subspan(i * dim_, dim_));
+    sum += groups().masses()[i] * length(lengths.subspan(i * dim_, dim_));
   o.mean_norm = sum / groups().total();
   // Each costs as much as a step: left out for many tokens.
   const bool affordable = groups().count() <= options.exact_limit && !circle_;

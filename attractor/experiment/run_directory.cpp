@@ -55,21 +55,26 @@ RunDirectory::~RunDirectory() {
 }
 
 RunDirectory RunDirectory::create(const fs::path& path, const ParameterList& parameters,
-                                  const std::string& command, const std::string& started_in) {
-  if (fs::exists(path) && !fs::is_directory(path))
+                                  const std::string& command, const std::string& started_in,
+                                  bool resumable) {
+  std::error_code trouble;
+  const bool present = fs::exists(path, trouble);
+  if (trouble) throw Error(fmt::format("{}: {}", path.string(), trouble.message()));
+  if (present && !fs::is_directory(path))
     throw Error(
         fmt::format("{} exists and is not a directory; choose another --out", path.string()));
-  const bool made = !fs::exists(path);
   make_directory(path);
   RunDirectory directory(path);  // from here on it is ours
-  directory.made_ = made;
+  directory.made_ = !present;
   if (fs::exists(path / "summary.json"))
     throw Error(fmt::format("{} holds a finished run; choose another --out", path.string()));
   if (fs::exists(path / "run.toml"))
-    throw Error(
-        fmt::format("{} holds an unfinished run; continue it with --resume {} or choose "
-                    "another --out",
-                    path.string(), path.string()));
+    throw Error(resumable
+                    ? fmt::format("{} holds an unfinished run; continue it with --resume {} or "
+                                  "choose another --out",
+                                  path.string(), path.string())
+                    : fmt::format("{} holds an unfinished run; run again with another --out",
+                                  path.string()));
   if (!counts_as_empty(path))
     throw Error(fmt::format("{} exists and is not empty; choose another --out", path.string()));
   write_file(path / "run.toml", toml(parameters, command, started_in));
@@ -94,7 +99,9 @@ void RunDirectory::close() {
 
 void RunDirectory::abandon() {
   std::error_code ignored;
-  fs::remove(path_ / "run.toml", ignored);
+  for (const char* name : {"run.toml", "result.h5", "index.html", "summary.json"})
+    fs::remove(path_ / name, ignored);
+  fs::remove_all(path_ / "figures", ignored);
   if (made_) fs::remove(path_, ignored);
 }
 
