@@ -51,8 +51,11 @@ std::function<int()> add_reduce_command(CLI::App& app) {
       "  attractor reduce clusters --shape polygon --count 7 --beta 25\n"
       "  attractor reduce clusters --shape simplex --count 4 --beta 9 --out simplex\n"
       "Theory: docs/theory/reductions.md.");
-  return
-      [reduce, commands] { return commands->at(reduce->get_subcommands().front()->get_name())(); };
+  return [reduce, commands] {
+    if (reduce->get_subcommands().empty())
+      throw Error("reduce needs one of: equiangular, pair, clusters; see attractor reduce --help");
+    return commands->at(reduce->get_subcommands().front()->get_name())();
+  };
 }
 
 }  // namespace
@@ -101,9 +104,9 @@ Commands add_theory_commands(CLI::App& app) {
       app, "attractor meanfield",
       "The density that infinitely many tokens follow, and how far n tokens are from it",
       "Examples:\n"
-      "  attractor meanfield --dim 2 --beta 4 --start perturbed --mode 3 --time 10 --out density\n"
+      "  attractor meanfield --dim 2 --beta 4 --start perturbed --mode 3 --time 5 --out density\n"
       "  attractor meanfield --beta 1 --start map --time 1 --compare-particles 64,256,1024\n"
-      "  attractor meanfield --dim 8 --dynamics usa --beta 2 --start vmf --time 1\n"
+      "  attractor meanfield --dim 8 --dynamics usa --beta 2 --start vmf --time 0.2\n"
       "Theory: docs/theory/mean_field.md.");
   commands["stationary"] = add_answer_command<StationaryParameters>(
       app, "attractor stationary",

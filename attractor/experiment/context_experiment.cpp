@@ -128,7 +128,7 @@ ContextDepth add_layers(const ContextLayer& layer, std::uint64_t layers, Answer&
 // ---- Simulation.
 
 void add_simulation(const ContextParameters& p, const AskContext& context, Answer& answer) {
-  if (!p.exact && p.dim != std::floor(p.dim))
+  if (p.dim != std::floor(p.dim))
     throw Error(
         fmt::format("dim = {} is not allowed; allowed: whole numbers from 3 to 65536 in a "
                     "simulation",
@@ -225,8 +225,6 @@ std::string advice_headline(const ContextParameters& p, const ContextAdvice& a) 
 }
 
 Answer advice(const ContextParameters& p) {
-  if (p.simulate || p.map || p.layers > 1)
-    throw Error("--advise answers alone; allowed: without --simulate, --map and --layers");
   const ContextLayer layer = layer_of(p);
   const ContextAdvice a = advise(layer, p.trained_tokens);
   Answer answer{.title = "Logit scale for a long context", .headline = advice_headline(p, a)};
@@ -354,8 +352,8 @@ ParameterList list(ContextParameters& p) {
 }
 
 Answer ask(const ContextParameters& p, const AskContext& context) {
+  check(p);
   if (p.advise) return advice(p);
-  if (p.exact && !p.simulate) throw Error("--exact chooses the tokens of --simulate; give both");
   const ContextLayer layer = layer_of(p);
   Answer answer{.title = "Long context"};
   add_state(layer, p.simulate ? 0 : p.dim, answer);

@@ -30,7 +30,11 @@ struct ContextParameters {
 
 ParameterList list(ContextParameters& parameters);
 
-/// Throws Error on values that do not go together; with --advise gamma is not used.
+/// Throws Error on options that have no effect together; a value that differs from its default
+/// counts as given.
+void check(const ContextParameters& parameters);
+
+/// Checks; throws Error on values that are not allowed.
 Answer ask(const ContextParameters& parameters, const AskContext& context);
 
 }  // namespace attractor::experiment

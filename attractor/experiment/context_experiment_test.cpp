@@ -1,7 +1,5 @@
 #include "attractor/experiment/context_experiment.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -9,6 +7,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/experiment/context_figures.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace attractor::experiment {
 namespace {
@@ -200,6 +199,27 @@ TEST(ContextExperiment, BadInput) {
                                        {.layers = 2, .advise = true},
                                        {.map = true, .advise = true}})
     EXPECT_THROW(answer(bad), Error);
+}
+
+TEST(ContextExperiment, OptionsWithoutEffect) {
+  const std::pair<ContextParameters, const char*> cases[] = {
+      {{.gamma = 9, .advise = true}, "--gamma is used without --advise only"},
+      {{.dim = 64, .advise = true}, "--dim is used without --advise and --exact only"},
+      {{.advise = true, .rows = 3}, "--rows is used by --simulate without --exact only"},
+      {{.advise = true, .exact = true}, "without --simulate, --exact"},
+      {{.trained_tokens = 100}, "--trained-tokens is used by --advise only"},
+      {{.rows = 3}, "--rows is used by --simulate"},
+      {{.replicates = 3}, "--replicates is used by --simulate"},
+      {{.seed = 3}, "--seed is used by --simulate"},
+      {{.tokens = 99, .dim = 64, .simulate = true, .exact = true}, "--dim is used without"},
+      {{.tokens = 99, .simulate = true, .exact = true, .seed = 1}, "--seed is used by"},
+      {{.dim = 0.5}, "dim = 0.5 is not allowed; allowed: 0, or whole numbers from 2"},
+      {{.dim = 1}, "dim = 1 is not allowed"}};
+  for (const auto& [p, sentence] : cases) EXPECT_SAYS(refusal([&] { ask(p, {}); }), sentence);
+  // The residual stream does change what recipes do.
+  EXPECT_NE(
+      cell(table(answer({.residual = 3, .advise = true}), "recipes"), "YaRN", "output_cosine"),
+      cell(table(answer({.advise = true}), "recipes"), "YaRN", "output_cosine"));
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ using report::Axis;
 using report::Scale;
 using report::Series;
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kMostLevel = 1 - 1e-15;
 
@@ -56,13 +57,13 @@ Equiangular problem(const EquiangularParameters& p) {
 }
 
 double asked_log_time(const EquiangularParameters& p) {
-  if (p.layers > 0 && !p.log10_time.empty())
-    throw Error("log10-time has no effect beside layers; allowed: one of them");
   if (p.layers > 0) return std::log(static_cast<double>(p.layers) * p.step);
-  const auto log10 = number_list("log10-time", p.log10_time, -300, 1e299);
-  if (log10.size() > 1)
-    throw Error(fmt::format("log10-time = '{}' holds several numbers; allowed: one", p.log10_time));
-  return log10.empty() ? std::log(p.time) : log10[0] * std::numbers::ln10;
+  if (p.log10_time.empty()) return std::log(p.time);
+  double log10 = 0;
+  if (!parse_real(p.log10_time, log10) || !(log10 >= -300 && log10 <= 1e299))
+    throw Error(fmt::format(
+        "log10-time = '{}' is not allowed; allowed: a number from -300 to 1e299", p.log10_time));
+  return log10 * std::numbers::ln10;
 }
 
 // Positions, not times, are spaced evenly: a collapse may take a small part of its time only.
@@ -74,10 +75,13 @@ std::vector<Point> way_of(const EquiangularFlow& flow, double least_log_gap) {
       way.push_back({arrival.log_time, cosine, log_gap});
   };
   constexpr int kParts = 64;
+  const bool close = start > 0.5;  // where a cosine has fewer digits than its gap
   for (int k = -5; k <= kParts / 2; ++k) {
     const double part = (k <= 0 ? std::pow(10.0, (k - 1) / 4.0) : k) / kParts;
-    const double cosine = start + room * part;
-    add(cosine, std::log1p(-cosine), flow.arrival(cosine));
+    const double log_gap = std::log(room) + std::log1p(-part);
+    const double cosine = close ? -std::expm1(log_gap) : start + room * part;
+    add(cosine, close ? log_gap : std::log1p(-cosine),
+        close ? flow.arrival_at_gap(log_gap) : flow.arrival(cosine));
   }
   const double from = std::log(room / 2);
   for (int k = 1; k <= kParts; ++k) {
@@ -89,7 +93,11 @@ std::vector<Point> way_of(const EquiangularFlow& flow, double least_log_gap) {
 
 // ---- Words.
 
-std::string time_text(double log_time) { return power_text(log_time / std::numbers::ln10); }
+std::string time_text(double log_time) {
+  const double power = log_time / std::numbers::ln10;
+  // Not an exponent of three hundred digits.
+  return std::abs(power) < 1e9 ? power_text(power) : fmt::format("10^{{({:.6g})}}", power);
+}
 
 std::string scheme_words(const Equiangular& e) {
   if (e.rule == Rule::unnormalised) return "unnormalised attention";
@@ -176,9 +184,12 @@ void add_tables(const Asked& a, Answer& answer) {
                .title = "When the cosine passes a level",
                .columns = {"cosine", "time", "log_time"}};
   if (layered) levels.columns.push_back("layer");
-  bool beyond = false;
+  bool beyond = false, passed = false;
   for (const double level : a.levels) {
-    const Arrival arrival = a.flow.arrival(level);
+    const bool behind = level <= a.problem().cosine0;
+    const Arrival arrival =
+        behind ? Arrival{Arrival::Status::reached, -kInfinity} : a.flow.arrival(level);
+    passed = passed || behind;
     levels.rows.push_back({level, arrival.time(), arrival.log_time});
     if (layered) levels.rows.back().push_back(first_layer(a.layers, level));
     beyond = beyond || arrival.status == Arrival::Status::beyond_range;
@@ -186,6 +197,9 @@ void add_tables(const Asked& a, Answer& answer) {
   if (beyond)
     answer.remarks.push_back(
         "Levels without a time are reached, but at times whose logarithm exceeds 10^300.");
+  if (passed)
+    answer.remarks.push_back(
+        "Levels up to cosine0 are passed from the start: their time is 0, which has no logarithm.");
   answer.tables.push_back(std::move(levels));
   Table curve{.name = "curve",
               .title = "The way of the flow",
@@ -356,6 +370,7 @@ ParameterList list(EquiangularParameters& p) {
 }
 
 Answer ask(const EquiangularParameters& p, const AskContext& /*context*/) {
+  check(p);
   auto asked =
       std::make_shared<Asked>(Asked{.flow = EquiangularFlow(problem(p)),
                                     .log_time = asked_log_time(p),

@@ -24,6 +24,9 @@ struct EquiangularParameters {
 };
 
 ParameterList list(EquiangularParameters& p);
+/// Throws Error on options that have no effect together; a value that differs from its default
+/// counts as given.
+void check(const EquiangularParameters& p);
 Answer ask(const EquiangularParameters& p, const AskContext& context);
 
 }  // namespace attractor::experiment

@@ -36,7 +36,9 @@ TEST(EquiangularQuestion, LevelsAreTimes) {
   EXPECT_EQ(levels.columns, (std::vector<std::string>{"cosine", "time", "log_time"}));
   EXPECT_NEAR(levels.rows[0][1], 1.880417099555, 1e-11);
   EXPECT_NEAR(levels.rows[0][2], std::log(1.880417099555), 1e-11);
-  EXPECT_TRUE(std::isinf(levels.rows[1][1])) << "behind the start";
+  EXPECT_EQ(levels.rows[1][1], 0) << "passed from the start";
+  ASSERT_EQ(a.remarks.size(), 1u);
+  EXPECT_SAYS(a.remarks[0], "passed from the start");
   const auto& way = table(a, "curve").rows;
   for (std::size_t k = 1; k < way.size(); ++k) {
     EXPECT_GT(way[k][0], way[k - 1][0]);
@@ -82,10 +84,50 @@ TEST(EquiangularQuestion, ExtremesHaveAnAnswerWithoutNumbersThatAreNone) {
             const Answer a = answer(p);
             EXPECT_TRUE(a.values["cosine"].is_number()) << norm << tokens << beta << when;
             EXPECT_FALSE(a.headline.empty());
+            EXPECT_LT(a.headline.size(), 300u) << a.headline;
             EXPECT_EQ(a.headline.find("nan"), std::string::npos);
             EXPECT_EQ(a.headline.find("inf"), std::string::npos) << a.headline;
           }
         }
+}
+
+/// 1 - cosine far below e^{-1e300}: as a logarithm while that fits a double, null beyond.
+TEST(EquiangularQuestion, GapsBeyondEveryDouble) {
+  // The way out of the orthogonal start takes T = (1/2) int e^{-beta g} dx = 0.0422... (mpmath).
+  const double usa = -2 * std::exp(700) * (1 - 0.04224723035155146);
+  const struct {
+    EquiangularParameters p;
+    double log_gap;  // to leading order
+  } cases[] = {{{.dynamics = "usa", .beta = 700, .time = 1}, usa},
+               {{.time = 5.1e299}, -1.02e300},
+               {{.norm = "deepnorm", .time = 1e300}, -2e300},
+               {{.norm = "ngpt", .time = 1e300, .alpha = 1e6}, -2e306},
+               {{.time = 8e307}, -1.6e308}};
+  for (const auto& c : cases) {
+    const Answer a = answer(c.p);
+    EXPECT_EQ(a.values["cosine"], 1.0) << c.log_gap;
+    EXPECT_NEAR(a.values["log_gap"].get<double>() / c.log_gap, 1, 1e-12);
+    EXPECT_EQ(a.values["cosine_by_beta"], 0.0) << c.log_gap;
+    EXPECT_TRUE(a.values["log_time_by_beta"].is_number()) << c.log_gap;
+  }
+  for (const EquiangularParameters& p :
+       {EquiangularParameters{.time = 1e308}, {.dynamics = "usa", .beta = 1000, .time = 1}}) {
+    const Answer a = answer(p);
+    EXPECT_EQ(a.values["cosine"], 1.0);
+    EXPECT_TRUE(a.values["log_gap"].is_null());
+  }
+}
+
+TEST(EquiangularQuestion, StartsWithoutRoom) {
+  const double gap = std::ldexp(1.0, -53);
+  const Answer a = answer({.beta = 0, .cosine0 = 1 - gap, .time = 1, .levels = "0.5"});
+  EXPECT_NEAR(a.values["log_gap"].get<double>(), std::log(gap) - 2, 1e-13);
+  EXPECT_NEAR(a.values["half_time"].get<double>(), std::log(2) / 2, 1e-13);
+  EXPECT_EQ(table(a, "levels").rows[0][1], 0);
+  const auto& way = table(a, "curve").rows;
+  ASSERT_GT(way.size(), 50u);
+  for (const auto& point : way)  // w = w_0 e^{-2t}
+    EXPECT_NEAR(std::log(gap) - point[2], 2 * std::exp(point[0]), 1e-12);
 }
 
 TEST(EquiangularQuestion, RemarksSayWhatNumbersCannot) {
@@ -125,9 +167,22 @@ TEST(EquiangularQuestion, Refusals) {
   EXPECT_SAYS(says({.dynamics = "usa", .norm = "pre"}), "usa allows post only");
   EXPECT_SAYS(says({.tokens = 8, .cosine0 = -0.2}), "cosine0 = -0.2");
   EXPECT_SAYS(says({.levels = "0.5,1"}), "levels holds '1'");
-  EXPECT_SAYS(says({.log10_time = "1,2"}), "several numbers");
-  EXPECT_SAYS(says({.log10_time = "x"}), "log10-time holds 'x'");
+  EXPECT_SAYS(says({.log10_time = "1,2"}), "log10-time = '1,2' is not allowed");
+  EXPECT_EQ(says({.log10_time = "1e300"}),
+            "log10-time = '1e300' is not allowed; allowed: a number from -300 to 1e299");
   EXPECT_SAYS(says({.log10_time = "3", .layers = 4}), "log10-time has no effect");
+  EXPECT_SAYS(says({.time = 5, .layers = 3}), "time has no effect beside layers = 3");
+  EXPECT_SAYS(says({.time = 5, .log10_time = "3"}), "time = 5 and log10-time = 3");
+  EXPECT_EQ(says({.alpha = 3}), "--alpha is used by --norm ngpt only, not by --norm post");
+  EXPECT_SAYS(says({.norm = "pre", .switch_time = 3}), "--norm mix only, not by --norm pre");
+  EXPECT_SAYS(says({.norm = "mix", .deepnorm_scale = 3}), "--norm deepnorm only");
+  EXPECT_SAYS(says({.step = 2}), "--step is used by --layers only");
+  EquiangularParameters mix{.norm = "mix", .switch_time = 3.5, .layers = 10};
+  EXPECT_EQ(says(mix), "switch-time = 3.5 is not a whole number of steps of 1");
+  mix.step = 0.1;  // 35 steps, but not in binary; beyond the ten layers anyway
+  EXPECT_EQ(says(mix), "");
+  mix.layers = 40;
+  EXPECT_EQ(says(mix), "");
   EXPECT_SAYS(says({.dynamics = "usa", .layers = 4}), "usa");
   EquiangularParameters p;
   EXPECT_SAYS(refusal([&] { find(list(p), "norm").set("middle"); }), "ln-scaling");

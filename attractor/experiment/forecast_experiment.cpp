@@ -49,6 +49,9 @@ Equiangular problem(const ForecastParameters& p, Normalisation norm) {
     throw Error(
         fmt::format("rho0 = {} is not allowed; allowed: {} (the simplex of {} tokens) to below 1",
                     p.rho0, simplex, p.tokens));
+  if (p.deepnorm_scale != 0 && !(p.deepnorm_scale >= 1e-6 && p.deepnorm_scale <= 1e6))
+    throw Error(fmt::format("deepnorm-scale = {} is not allowed; allowed: 0, or 1e-6 to 1e6",
+                            p.deepnorm_scale));
   const auto depth = static_cast<double>(p.depth);
   const double switched =
       p.switch_layer > 0 ? static_cast<double>(p.switch_layer) : std::floor(depth / 4);
@@ -322,7 +325,7 @@ ParameterList list(ForecastParameters& p) {
        .most = 100000},
       {.name = "deepnorm-scale",
        .group = scheme,
-       .help = "deepnorm: factor of the residual stream, 0: (2 depth)^(1/4)",
+       .help = "deepnorm: factor of the residual stream, from 1e-6; 0: (2 depth)^(1/4)",
        .target = &p.deepnorm_scale,
        .least = 0,
        .most = 1e6},

@@ -117,7 +117,10 @@ TEST(Forecast, Refusals) {
   EXPECT_SAYS(refusal([] { ask({.tokens = 5, .rho0 = -0.3}, {}); }), "rho0 = -0.3");
   EXPECT_SAYS(refusal([] { ask({.rho0 = 1}, {}); }), "rho0 = 1");
   EXPECT_SAYS(refusal([] { ask({.levels = "2"}, {}); }), "levels holds '2'");
+  EXPECT_EQ(refusal([] { ask({.deepnorm_scale = 1e-300}, {}); }),
+            "deepnorm-scale = 1e-300 is not allowed; allowed: 0, or 1e-6 to 1e6");
   ForecastParameters p;
+  EXPECT_SAYS(find(list(p), "deepnorm-scale").help, "from 1e-6");
   EXPECT_SAYS(refusal([&] { find(list(p), "depth").set("0"); }), "1 to 100000");
 }
 

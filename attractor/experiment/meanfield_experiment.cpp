@@ -18,6 +18,7 @@ using meanfield::Comparison;
 using meanfield::ComparisonRow;
 
 constexpr std::size_t kDensities = 11;  // times in the table of densities
+constexpr double kMostWork = 3e9;       // of tokens^2 dim
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 ParameterList dynamics_list(MeanfieldParameters& p) {
@@ -136,8 +137,8 @@ ParameterList solver_list(MeanfieldParameters& p) {
        .choices = {"auto", "zonal", "none"}},
       {.name = "modes",
        .group = group,
-       .help = "modes, or labels (heights of the grid on S^2); 0: modes are doubled as needed, or "
-               "2048 labels on the circle, 512 with an axis, 20 heights",
+       .help = "modes, or labels (16 at least; on S^2 8 to 100 heights of a grid); 0: modes are "
+               "doubled as needed, or 2048 labels on the circle, 512 with an axis, 20 heights",
        .target = &p.modes,
        .most = 100'000},
   };
@@ -150,7 +151,7 @@ ParameterList comparison_list(MeanfieldParameters& p) {
        .group = group,
        .help = "numbers n of independent tokens to compare with the density at the end",
        .target = &p.compare_particles,
-       .words = "comma-separated whole numbers, 2 to 1000000"},
+       .words = "comma-separated whole numbers, 2 to 1000000; on spheres n^2 dim <= 3e9"},
       {.name = "replicates",
        .group = group,
        .help = "independent sets of tokens for each n",
@@ -172,6 +173,14 @@ std::vector<std::size_t> particle_numbers(const MeanfieldParameters& p, const Me
   if (p.noise > 0) throw Error(fmt::format("compare-particles needs noise = 0, not {}", p.noise));
   if (kind.geometry == Geometry::general)
     throw Error("compare-particles needs the circle or a density with an axis");
+  // Every token meets every other one on spheres.
+  const double most = std::floor(std::sqrt(kMostWork / static_cast<double>(p.dim)));
+  for (const std::size_t n : result)
+    if (kind.geometry == Geometry::zonal && static_cast<double>(n) > most)
+      throw Error(
+          fmt::format("compare-particles = {} is not allowed in dimension {}; allowed: 2 to "
+                      "{}",
+                      n, p.dim, most));
   return result;
 }
 
@@ -266,18 +275,37 @@ std::string headline(const MeanfieldParameters& p, const MeanfieldRecord& r) {
       where, rounded(r.history.front().order), rounded(r.history.back().order));
 }
 
-std::string what_failed(const MeanfieldKind& kind, const MeanfieldRecord& r) {
+/// A number of any size, by its logarithm.
+std::string size_words(double log) {
+  const double decimal = log / std::log(10.0);
+  return std::abs(decimal) < 300 ? fmt::format("{:.3g}", std::exp(log))
+                                 : fmt::format("10^{:.0f}", decimal);
+}
+
+/// Unnormalised attention moves in times of e^-beta, which a reader of plain times may not expect.
+std::string reached_words(const MeanfieldParameters& p, const MeanfieldRecord& r) {
+  if (p.dynamics == "sa" || p.beta < 1) return fmt::format("t = {:.6g}", r.reached);
+  return fmt::format("t = {:.6g} ({:.4g} natural units e^-beta; time = {:.6g} is {} of them)",
+                     r.reached, r.reached_natural, p.time, size_words(std::log(p.time) + p.beta));
+}
+
+std::string what_failed(const MeanfieldParameters& p, const MeanfieldKind& kind,
+                        const MeanfieldRecord& r) {
   if (r.complete()) return "";
+  const std::string at = reached_words(p, r);
+  const char* shorter = p.noise > 0 ? "shorten --time or lower --noise" : "shorten --time";
+  if (r.resolved && r.steps_missing > 0)
+    return fmt::format("the run was given up at {}: its end is more than {:.0e} steps away; {}", at,
+                       std::min(r.steps_missing, 1e300), shorter);
   if (r.resolved && r.status == flow::Status::too_many_steps)
-    return fmt::format("the steps were used up at t = {:.6g}; shorten --time or lower --noise",
-                       r.reached);
+    return fmt::format("the steps were used up at {}; {}", at, shorter);
   if (r.resolved)
-    return fmt::format("the run ended early at t = {:.6g} ({}); {}", r.reached,
-                       flow::name(r.status), flow::remedy(r.status));
+    return fmt::format("the run ended early at {} ({}); {}", at, flow::name(r.status),
+                       flow::remedy(r.status));
   return fmt::format(
-      "at t = {:.6g} the density is too sharp for {} modes (the last ones are {:.1e} in size); "
-      "use --form labels{}",
-      r.reached, r.modes, r.resolution,
+      "at {} the density is too sharp for {} modes (the last ones are {:.1e} in size); "
+      "shorten --time or use --form labels{}",
+      at, r.modes, r.resolution,
       kind.geometry == Geometry::zonal ? " or more --modes (at most 1024)" : " or more --modes");
 }
 
@@ -300,13 +328,20 @@ Answer ask(const MeanfieldParameters& p, const AskContext& context) {
   add_values(p, kind, record, answer);
   if (!comparison.rows.empty()) add_comparison(comparison, answer);
   add_history(p, record, answer);
-  answer.not_delivered = what_failed(kind, record);
+  answer.not_delivered = what_failed(p, kind, record);
   if (answer.not_delivered.empty() && !comparison.complete)
     answer.not_delivered = "a run of tokens did not reach its time; loosen --tolerance";
   if (!kind.spectral && record.resolution > 1e-6)
     answer.remarks.push_back(fmt::format(
         "Half as many labels change the order parameter by {:.1e}; more --modes reduce that.",
         record.resolution));
+  if (!kind.spectral && record.complete() && p.start != "tokens" && std::isnan(record.resolution))
+    answer.remarks.push_back("Half as many labels did not reach the end: resolution is not known.");
+  if (kind.spectral && record.complete() && std::isnan(record.history.back().smallest))
+    answer.remarks.push_back(fmt::format(
+        "{} modes do not tell the density near the poles, where hardly any token is in dimension "
+        "{}: smallest_density is not known.",
+        record.modes, p.dim));
   if (kind.spectral && record.complete() && record.history.back().smallest < 0)
     answer.remarks.push_back(
         fmt::format("The density dips to {:.1e} below zero between crowded places: the size of its "

@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 
 #include "attractor/base/error.hpp"
 #include "attractor/meanfield/sphere_spectrum.hpp"
 #include "attractor/tokens/npy.hpp"
 #include "tests/support/page_test.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace attractor::experiment {
 namespace {
@@ -161,6 +163,19 @@ TEST(MeanfieldExperiment, RefusesWordsThatDoNotGoTogether) {
       {{.start = "vmf", .centres = "0,1", .symmetry = "zonal"}, "axis"},
       {{.start = "map", .amplitude = 1}, "amplitude"},
       {{.modes = 1}, "modes"},
+      {{.form = "labels", .modes = 2}, "16 to"},
+      {{.mode = 30, .form = "labels", .modes = 64}, "120 to"},
+      {{.dim = 3, .symmetry = "none", .modes = 4}, "8 to 100"},
+      {{.dim = 3, .symmetry = "none", .modes = 100'000}, "8 to 100"},
+      {{.order = 0.5}, "wrapped-cauchy"},
+      {{.tokens_file = "x.npy"}, "start tokens"},
+      {{.replicates = 7}, "compare-particles"},
+      {{.start = "vmf", .mode = 3}, "start perturbed"},
+      {{.start = "vmf", .amplitude = 0.3}, "start perturbed"},
+      {{.concentration = "3"}, "start vmf"},
+      {{.centres = "3"}, "start vmf"},
+      {{.weights = "3"}, "start vmf"},
+      {{.dim = 3, .compare_particles = "100000"}, "2 to 31622"},
   };
   for (const auto& [parameters, word] : cases) {
     try {
@@ -170,6 +185,42 @@ TEST(MeanfieldExperiment, RefusesWordsThatDoNotGoTogether) {
       EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
     }
   }
+}
+
+TEST(MeanfieldExperiment, TellsTheSmallestDensityInAnyDimensionOrNone) {
+  for (const std::uint64_t dim : {3U, 30U, 1000U, 10'000U}) {
+    const Answer start = ask({.dim = dim, .time = 0}, {});
+    EXPECT_NEAR(value(start, "smallest_density"), 0.9, 1e-12) << dim;
+    const Answer bump = ask({.dim = dim, .start = "vmf", .concentration = "1", .time = 0}, {});
+    const double mean = meanfield::sphere_spectrum(dim, 1, 2).lambda0();  // of e^{t}
+    EXPECT_NEAR(value(bump, "smallest_density"), std::exp(-1) / mean, 1e-10) << dim;
+    const Answer later = ask({.dim = dim}, {});
+    const double smallest = value(later, "smallest_density");
+    if (dim > 30) {
+      EXPECT_TRUE(std::isnan(smallest)) << dim;
+      EXPECT_EQ(later.remarks.size(), 1U) << dim;
+    } else {
+      const Answer finer = ask({.dim = dim, .tolerance = 1e-13, .modes = 48}, {});
+      EXPECT_NEAR(smallest, value(finer, "smallest_density"), 1e-5) << dim;
+      EXPECT_GT(smallest, 0) << dim;
+    }
+  }
+}
+
+TEST(MeanfieldExperiment, GivesUpWhereTheEndIsOutOfReach) {
+  const Answer labels = ask({.dynamics = "usa", .beta = 100, .form = "labels", .modes = 128}, {});
+  EXPECT_SAYS(labels.not_delivered, "2.69e+43 of them");
+  EXPECT_SAYS(labels.not_delivered, "shorten --time");
+  EXPECT_TRUE(labels.values["order_parameter"].is_null());
+  const Answer spectral = ask({.dynamics = "usa", .beta = 1000}, {});
+  EXPECT_SAYS(spectral.not_delivered, "natural units e^-beta; time = 1 is 10^434 of them");
+}
+
+TEST(MeanfieldExperiment, StopsBetweenReplicates) {
+  std::atomic<int> asked = 0;
+  const Answer answer = ask({.compare_particles = "100000", .replicates = 10'000},
+                            {.stop = [&] { return ++asked > 5000; }});
+  EXPECT_FALSE(answer.not_delivered.empty());
 }
 
 TEST(MeanfieldExperiment, StopsWhenAsked) {

@@ -15,6 +15,10 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 constexpr std::uint64_t kMostSteps = 200'000;
+// Once the first transient is over steps hardly grow again: if they are this far too short, the end
+// is out of reach, and waiting would not help.
+constexpr std::uint64_t kTransient = 400;
+constexpr double kHopeless = 30 * static_cast<double>(kMostSteps);
 
 /// Linear theory of the perturbed mode, and the time over which growth is measured: one e-folding,
 /// or the whole run if that is shorter.
@@ -59,6 +63,7 @@ class Recorder {
     if (record_.resolved)
       record_.status = flow::run(*system_.flow, flow::dormand_prince(), plan, progress, hooks());
     record_.reached = progress.time.value();
+    record_.reached_natural = progress.time.in_unit(system_.flow->log_unit());
     record_.modes = system_.modes();
     record_.moments = system_.moments(progress.state);
     record_.resolution = system_.resolution ? system_.resolution(progress.state) : kNan;
@@ -76,8 +81,18 @@ class Recorder {
             .step =
                 [this](const flow::Step& step) {
                   if (unresolved(step.after)) record_.resolved = false;
+                  if (++steps_ > kTransient) look_ahead(step);
                 },
-            .stop = [this] { return !record_.resolved || context_.stopped(); }};
+            .stop =
+                [this] {
+                  return !record_.resolved || record_.steps_missing > 0 || context_.stopped();
+                }};
+  }
+
+  void look_ahead(const flow::Step& step) {
+    const double left =
+        flow::Time(p_.time).in_unit(step.log_unit) - step.start.in_unit(step.log_unit);
+    if (left > kHopeless * step.h) record_.steps_missing = left / step.h;
   }
 
   void output(const flow::Time& time, std::span<const double> state) {
@@ -98,12 +113,13 @@ class Recorder {
   const AskContext& context_;
   LinearPhase phase_;
   MeanfieldRecord record_;
+  std::uint64_t steps_ = 0;
   std::size_t seen_ = 0, growth_output_ = std::numeric_limits<std::size_t>::max();
 };
 
 MeanfieldRecord run_once(const MeanfieldParameters& p, const MeanfieldKind& kind, std::size_t size,
                          const AskContext& context) {
-  MeanfieldSystem system = meanfield_system(p, kind, size);
+  MeanfieldSystem system = meanfield_system(p, kind, size, context.stop);
   return Recorder(p, system, context).run();
 }
 
@@ -121,7 +137,8 @@ MeanfieldRecord run_meanfield(const MeanfieldParameters& p, const MeanfieldKind&
   coarse.outputs = 1;
   const std::size_t size = p.modes > 0 ? p.modes : usual_size(kind);
   const MeanfieldRecord half = run_once(coarse, kind, std::max<std::size_t>(2, size / 2), context);
-  record.resolution = std::abs(half.history.back().order - record.history.back().order);
+  record.resolution =
+      half.complete() ? std::abs(half.history.back().order - record.history.back().order) : kNan;
   return record;
 }
 

@@ -23,7 +23,9 @@ struct MeanfieldRecord {
   double growth_measured = 0, growth_linear = 0;  // of the perturbed mode; NaN for other starts
   flow::Status status = flow::Status::complete;
   bool resolved = true;
-  double reached = 0;  // time
+  double reached = 0;          // time
+  double reached_natural = 0;  // in units of the flow: 1, or e^-beta for unnormalised attention
+  double steps_missing = 0;    // more than there are, at the step that was reached: given up
 
   bool complete() const { return resolved && flow::delivered(status); }
 };

@@ -26,6 +26,7 @@ constexpr double kPi = std::numbers::pi, kNan = std::numeric_limits<double>::qui
 constexpr std::size_t kGrid = 512;        // angles of a density
 constexpr std::size_t kMoments = 8;       // listed
 constexpr std::size_t kMostModes = 2048;  // of automatic doubling on the circle
+constexpr double kTold = 1e-4;            // last terms of a density that is still told
 
 /// Explicit steps at their stability limit leave errors of the tolerance in the last modes: more
 /// modes would not help.
@@ -106,33 +107,7 @@ std::vector<double> relative(std::size_t dim, std::span<const double> c) {
 
 }  // namespace
 
-// ---- What was asked for.
-
-MeanfieldKind kind_of(const MeanfieldParameters& p) {
-  const bool tokens = p.start == "tokens", planar = p.start == "wrapped-cauchy" || p.start == "map";
-  const bool centred = p.start == "vmf" && !p.centres.empty();
-  MeanfieldKind kind;
-  if (p.symmetry == "zonal" || (p.symmetry == "auto" && p.dim > 2 && !tokens && !centred))
-    kind.geometry = Geometry::zonal;
-  else
-    kind.geometry = p.dim == 2 ? Geometry::circle : Geometry::general;
-  const char* why = nullptr;
-  if (planar && kind.geometry != Geometry::circle)
-    why = "is a law on the circle; it needs dim = 2 without --symmetry zonal";
-  if (kind.geometry == Geometry::zonal && (tokens || centred))
-    why = "with centres or tokens has no axis; leave out --symmetry zonal";
-  if (why) throw Error(fmt::format("start {} {}", p.start, why));
-  if (kind.geometry == Geometry::general && p.dim > 3 && !tokens)
-    throw Error(fmt::format(
-        "dim = {} without symmetry has no grid; use --symmetry zonal or --start tokens", p.dim));
-  const bool only_labels = tokens || kind.geometry == Geometry::general;
-  if (only_labels && p.form == "spectral")
-    throw Error("form spectral needs a density on the circle or with an axis; use --form labels");
-  kind.spectral = p.form == "spectral" || (p.form == "auto" && !only_labels);
-  if (!kind.spectral && p.noise > 0)
-    throw Error(fmt::format("noise = {} needs --form spectral: labels know no diffusion", p.noise));
-  return kind;
-}
+// ---- Laws and attention.
 
 CircleLaw circle_law(const MeanfieldParameters& p) {
   if (p.start == "perturbed") return perturbed_circle(p.mode, p.amplitude);
@@ -219,12 +194,14 @@ MeanfieldSystem circle_spectral(const MeanfieldParameters& p, std::size_t size) 
   return s;
 }
 
-MeanfieldSystem circle_labels_system(const MeanfieldParameters& p, std::size_t size) {
+MeanfieldSystem circle_labels_system(const MeanfieldParameters& p, std::size_t size,
+                                     const std::function<bool()>& stop) {
   const CircleLaw law = circle_law(p);
   const bool smooth = static_cast<bool>(law.density);
   const std::size_t count = smooth ? size : tokens_of(p).count();
   const WeightedPoints markers = circle_markers(law, count, smallest_density(p));
   auto flow = std::make_unique<CircleTokens>(circle_attention(p), markers.weights);
+  flow->stop_when(stop);
   const CircleTokens& tokens = *flow;
   MeanfieldSystem s{.flow = std::move(flow), .start = markers.points, .weights = markers.weights};
   s.angles = bin_centres(-kPi, kPi, kGrid);
@@ -247,6 +224,28 @@ MeanfieldSystem circle_labels_system(const MeanfieldParameters& p, std::size_t s
   return s;
 }
 
+/// f at an angle to the axis; NaN where the last terms of its sum are not small. In high dimension
+/// that is so near the poles, where hardly any token is.
+double zonal_density(const Gegenbauer& basis, std::span<const double> c, double angle) {
+  std::vector<double> terms(c.size());
+  basis.values(std::cos(angle), terms);
+  double sum = 0, last = 0;
+  for (std::size_t l = 0; l < c.size(); ++l) {
+    sum += c[l] * terms[l];
+    if (l >= c.size() - (c.size() + 7) / 8) last += std::abs(c[l] * terms[l]);
+  }
+  return last <= kTold ? sum : kNan;
+}
+
+/// The smallest of all numbers; NaN if one of them is.
+double smallest_of(std::span<const double> numbers) {
+  double smallest = std::numeric_limits<double>::infinity();
+  for (const double x : numbers) smallest = x >= smallest ? smallest : x;
+  return std::any_of(numbers.begin(), numbers.end(), [](double x) { return std::isnan(x); })
+             ? kNan
+             : smallest;
+}
+
 MeanfieldSystem zonal_spectral(const MeanfieldParameters& p, std::size_t size) {
   auto flow = std::make_unique<ZonalDensity>(zonal_attention(p), size);
   const ZonalDensity& density = *flow;
@@ -265,29 +264,24 @@ MeanfieldSystem zonal_spectral(const MeanfieldParameters& p, std::size_t size) {
     c.insert(c.begin(), 1.0);
     return c;
   };
-  s.measure = [&density, spectrum, with_mass, mode = p.mode](State state) {
+  s.density = [with_mass, basis = Gegenbauer(p.dim, size + 1), angles = s.angles](State state) {
+    const std::vector<double> c = with_mass(state);
+    std::vector<double> f;
+    for (const double angle : angles) f.push_back(zonal_density(basis, c, angle));
+    return f;
+  };
+  s.measure = [&density, spectrum, with_mass, on_grid = s.density, mode = p.mode](State state) {
     const std::vector<double> c = with_mass(state), f = density.values(state);
     MeanfieldMoment m{.order = std::abs(zonal_order(spectrum.dim, c)),
                       .log_energy = zonal_log_energy(spectrum, c),
-                      .smallest = f[0],
+                      .smallest = smallest_of(on_grid(state)),
                       .mode = mode < c.size() ? std::abs(c[mode]) : kNan};
     for (std::size_t q = 0; q < f.size(); ++q) {
       const double weight = density.rule().weights[q];
       m.mass += weight * f[q];
-      m.smallest = std::min(m.smallest, f[q]);
       if (f[q] > 0) m.entropy += weight * f[q] * std::log(f[q]);
     }
     return m;
-  };
-  s.density = [with_mass, dim = p.dim, angles = s.angles](State state) {
-    const std::vector<double> c = with_mass(state);
-    const Gegenbauer basis(dim, c.size());
-    std::vector<double> basis_values(c.size()), f;
-    for (double angle : angles) {
-      basis.values(std::cos(angle), basis_values);
-      f.push_back(std::inner_product(c.begin(), c.end(), basis_values.begin(), 0.0));
-    }
-    return f;
   };
   s.moments = [with_mass, dim = p.dim](State state) { return relative(dim, with_mass(state)); };
   s.resolution = [&density](State state) { return density.resolution(state); };
@@ -401,10 +395,10 @@ std::size_t usual_size(const MeanfieldKind& kind) {
 }
 
 MeanfieldSystem meanfield_system(const MeanfieldParameters& p, const MeanfieldKind& kind,
-                                 std::size_t size) {
+                                 std::size_t size, const std::function<bool()>& stop) {
   if (kind.geometry == Geometry::circle && kind.spectral) return circle_spectral(p, size);
   const std::size_t used = size > 0 ? size : usual_size(kind);
-  if (kind.geometry == Geometry::circle) return circle_labels_system(p, used);
+  if (kind.geometry == Geometry::circle) return circle_labels_system(p, used, stop);
   if (kind.geometry == Geometry::general) return general_system(p, used);
   return kind.spectral ? zonal_spectral(p, used) : zonal_labels_system(p, used);
 }

@@ -23,7 +23,8 @@ inline constexpr std::size_t kMostDegrees = 256;  // of automatic doubling on sp
 
 enum class Geometry { circle, zonal, general };
 
-/// What the parameters mean; throws Error on words that do not go together.
+/// What the parameters mean; throws Error on words that do not go together, on those that would be
+/// without effect, and on too few labels.
 struct MeanfieldKind {
   Geometry geometry = Geometry::circle;
   bool spectral = true;
@@ -41,7 +42,7 @@ struct MeanfieldMoment {
   double order = 0;       // |E x|
   double log_energy = 0;  // energy of theory A1, ln
   double entropy = 0;     // E ln(density relative to uniform)
-  double smallest = 0;    // density relative to uniform
+  double smallest = 0;    // density relative to uniform; NaN where modes do not tell it
   double mass = 0;
   double mode = 0;  // size of the mode that was perturbed
 };
@@ -61,9 +62,10 @@ struct MeanfieldSystem {
   std::function<std::size_t()> modes{};
 };
 
-/// `size`: modes, or labels (heights of the grid on S^2); 0: the usual number.
+/// `size`: modes, or labels (heights of the grid on S^2); 0: the usual number. `stop` is asked
+/// within evaluations that may take long.
 MeanfieldSystem meanfield_system(const MeanfieldParameters& p, const MeanfieldKind& kind,
-                                 std::size_t size);
+                                 std::size_t size, const std::function<bool()>& stop = {});
 
 /// The usual number; of modes, the first try.
 std::size_t usual_size(const MeanfieldKind& kind);

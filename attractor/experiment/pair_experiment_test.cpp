@@ -50,6 +50,14 @@ TEST(PairExperiment, AngleAtATime) {
   EXPECT_EQ(values({.beta = 1000, .log10_time = "500"})["angle"], 0);
 }
 
+TEST(PairExperiment, SoftmaxKnowsTheRatioOfMassesOnly) {
+  const double log_time = values({.mass1 = 0.2, .mass2 = 0.4})["log_merge_time"].get<double>();
+  EXPECT_NEAR(values({.mass1 = 0.45, .mass2 = 0.9})["log_merge_time"].get<double>(), log_time,
+              1e-13);
+  PairParameters p;
+  EXPECT_NE(find(list(p), "mass1").help.find("only mass1 / mass2"), std::string::npos);
+}
+
 TEST(PairExperiment, RefusesBadInput) {
   const std::pair<PairParameters, const char*> cases[] = {
       {{.angle = "1", .degrees = "60"}, "degrees"},

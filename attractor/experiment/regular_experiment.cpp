@@ -117,6 +117,12 @@ void fill_way(const RegularParameters& p, const RegularClusters& clusters, Json&
 void check(const RegularParameters& p) {
   if (p.shape != "simplex" && (p.dim > 0 || !p.cosine.empty()))
     throw Error(fmt::format("dim and cosine are used by shape simplex, not by {}", p.shape));
+  const RegularParameters usual;
+  for (const auto& [name, given] :
+       {std::pair{"polar", p.polar != usual.polar}, {"to-polar", p.to_polar != usual.to_polar}})
+    if (given && p.shape != "ring")
+      throw Error(
+          fmt::format("--{} is used by --shape ring only, not by --shape {}", name, p.shape));
   if (!p.cosine.empty() && dimension(p) < p.count)
     throw Error(fmt::format("dim = {} is not allowed; {} equiangular clusters need at least {}",
                             p.dim, p.count, p.count));

@@ -71,6 +71,8 @@ TEST(RegularExperiment, RefusesBadInput) {
   const std::pair<RegularParameters, const char*> cases[] = {
       {{.count = 1}, "count = 1"},
       {{.dim = 3}, "shape simplex"},
+      {{.polar = 1}, "--polar is used by --shape ring only, not by --shape polygon"},
+      {{.shape = "simplex", .to_polar = 1}, "--to-polar is used by --shape ring only"},
       {{.shape = "ring", .cosine = "0.5"}, "shape simplex"},
       {{.count = 6, .shape = "simplex", .dim = 4}, "dim = 4"},
       {{.count = 6, .shape = "simplex", .dim = 5, .cosine = "0.1"}, "dim = 5"},

@@ -26,7 +26,17 @@ std::size_t listed_modes(const StabilityParameters& p) {
   return std::clamp<std::size_t>(last_mode(p, 1e-6), 5, kMostModes);
 }
 
+constexpr double kLongest = 1e4;  // e-foldings of a run
+
+std::string words(const flow::Time& time) {
+  return time.value() > 1e-300 && std::isfinite(time.value()) ? fmt::format("{:.3g}", time.value())
+                                                              : fmt::format("e^{:.6g}", time.log());
+}
+
 void check(const StabilityParameters& p) {
+  const StabilityParameters usual;
+  if (p.observe == 0 && (p.replicates != usual.replicates || p.horizon != usual.horizon))
+    throw Error("replicates and horizon need --observe, the number of tokens to count with");
   if (p.time > 0 && p.observe == 0)
     throw Error(
         fmt::format("time = {} needs --observe, the number of tokens to count with", p.time));
@@ -36,6 +46,12 @@ void check(const StabilityParameters& p) {
         fmt::format("observe needs dim = 2, not {}: tokens are counted on the circle", p.dim));
   if (p.noise > 0)
     throw Error(fmt::format("observe needs noise = 0, not {}: noisy clusters merge soon", p.noise));
+  const flow::Time most = meanfield::e_foldings(rule_named(p.dynamics), p.beta, kLongest);
+  if (most < flow::Time(p.time))
+    throw Error(
+        fmt::format("time = {} is not allowed; allowed: 0 to {}, {} e-foldings of the "
+                    "fastest mode",
+                    p.time, words(most), kLongest));
 }
 
 // ---- Observation.
@@ -228,11 +244,11 @@ ParameterList list(StabilityParameters& p) {
        .help = "end of the runs, in e-foldings of the fastest mode",
        .target = &p.horizon,
        .least = 0,
-       .most = 1e4,
+       .most = kLongest,
        .above_least = true},
       {.name = "time",
        .group = count,
-       .help = "count at this time; 0: when clusters have formed",
+       .help = "count at this time, at most 10000 e-foldings; 0: when clusters have formed",
        .target = &p.time,
        .least = 0},
   };

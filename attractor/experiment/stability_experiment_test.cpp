@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 
 #include "attractor/experiment/stability_figures.hpp"
@@ -113,6 +114,13 @@ TEST_F(StabilityExperiment, StopsWhenAsked) {
   EXPECT_TRUE(ask(parameters_, {.stop = [] { return true; }}).not_delivered.empty());
 }
 
+TEST_F(StabilityExperiment, StopsWithinAnEvaluation) {
+  parameters_ = {.beta = 1e6, .observe = 1'000'000};  // one evaluation takes seconds
+  std::atomic<int> asked = 0;
+  ask(parameters_, {.stop = [&] { return ++asked > 5; }});
+  EXPECT_GT(asked, 5);
+}
+
 TEST_F(StabilityExperiment, RefusesWhatItCannotDo) {
   const auto says = [&] { return refusal([&] { asked(); }); };
   parameters_ = {.dim = 3, .observe = 100};
@@ -121,6 +129,14 @@ TEST_F(StabilityExperiment, RefusesWhatItCannotDo) {
   EXPECT_SAYS(says(), "noise = 0");
   parameters_ = {.time = 1};
   EXPECT_SAYS(says(), "--observe");
+  parameters_ = {.replicates = 3};
+  EXPECT_SAYS(says(), "--observe");
+  parameters_ = {.horizon = 3};
+  EXPECT_SAYS(says(), "--observe");
+  parameters_ = {.beta = 9, .observe = 100, .time = 1e300};
+  EXPECT_SAYS(says(), "time = 1e+300 is not allowed; allowed: 0 to 1.42e+04");
+  parameters_ = {.dynamics = "usa", .beta = 1e4, .observe = 100, .time = 1};
+  EXPECT_SAYS(says(), "0 to e^-9");
   parameters_ = {.dynamics = "other"};
   EXPECT_SAYS(says(), "other");
 }

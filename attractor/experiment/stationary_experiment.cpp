@@ -21,6 +21,32 @@ using meanfield::StationarySolver;
 using meanfield::StationaryState;
 
 constexpr double kUsualLeast = 0.05;  // of kappa_#, where the branch ends
+constexpr std::uint64_t kMostDim = 200;
+
+/// Up to here the branch is followed to its end within seconds. Unnormalised attention in high
+/// dimension: beyond, R turns back (bifurcation.hpp).
+double most_beta(Rule rule, std::uint64_t dim) {
+  if (rule == Rule::softmax) return dim <= 20 ? 100 : 40;
+  return dim <= 3 ? 100 : dim == 4 ? 50 : dim == 5 ? 20 : dim <= 9 ? 10 : 5;
+}
+
+void check(const StationaryParameters& p) {
+  if (p.particles > 0 && p.dim != 2)
+    throw Error(fmt::format("particles need the circle; dim = {} is not allowed: 2.", p.dim));
+  const StationaryParameters usual;
+  const bool swept =
+      p.sweep_steps != usual.sweep_steps || p.settle != usual.settle || p.average != usual.average;
+  if (p.particles == 0 && swept)
+    throw Error("sweep-steps, settle and average need --particles, the tokens that sweep.");
+  if (p.dim < 2 || p.dim > kMostDim)
+    throw Error(fmt::format("dim = {} is not allowed: 2 to {}.", p.dim, kMostDim));
+  const double most = most_beta(rule_named(p.dynamics), p.dim);
+  if (!(p.beta >= 0 && p.beta <= most))
+    throw Error(
+        fmt::format("beta = {} is not allowed with {} in dimension {}: 0 to {}; the "
+                    "critical noise at any beta is told by `attractor stability`.",
+                    p.beta, p.dynamics, p.dim, most));
+}
 
 double one_number(const std::string& name, const std::string& text) {
   const auto numbers = number_list(name, text, std::numeric_limits<double>::min(), 1e300);
@@ -60,7 +86,7 @@ void add_diagram(StationaryRecord& r, const AskContext& context) {
   for (int k = 0; k <= kPoints && !context.stopped(); ++k) {
     NoisyAttention model = r.model;
     model.beta = star / 2 + (most - star / 2) * k / kPoints;
-    r.diagram.push_back(transition_point(model));
+    r.diagram.push_back(transition_point(model, context.stop));
     context.tell(static_cast<double>(k) / kPoints, "diagram");
   }
 }
@@ -69,6 +95,7 @@ void add_diagram(StationaryRecord& r, const AskContext& context) {
 void sweep(const StationaryParameters& p, StationaryRecord& r, const AskContext& context) {
   const double fold = r.branch.fold ? r.branch.fold->noise_ratio : 1;
   const double margin = std::max(0.04, 0.5 * (fold - 1));
+  const double low = std::max(0.2, 1 - margin), high = fold + margin;
   meanfield::HysteresisPlan plan{.rule = r.model.rule,
                                  .beta = p.beta,
                                  .tokens = p.particles,
@@ -78,7 +105,7 @@ void sweep(const StationaryParameters& p, StationaryRecord& r, const AskContext&
                                  .stop = context.stop};
   const double parts = static_cast<double>(p.sweep_steps - 1);
   for (std::uint64_t k = 0; k < p.sweep_steps; ++k)
-    plan.ratios.push_back(1 - margin + (fold - 1 + 2 * margin) * static_cast<double>(k) / parts);
+    plan.ratios.push_back(low + (high - low) * static_cast<double>(k) / parts);
   plan.report = [&](double done) { context.tell(done, "particles"); };
   r.sweep = sweep_noise(plan);
 }
@@ -179,6 +206,21 @@ std::string headline(const StationaryRecord& r) {
       r.branch.fold->noise_ratio);
 }
 
+std::string not_followed(const StationaryRecord& r, double least) {
+  if (r.branch.states.empty())
+    return "No ordered state was found next to the uniform one; take a smaller beta.";
+  const StationaryState& last = r.branch.states.back();
+  // Beyond the noise asked for one more step of the branch, and a tenth, are needed.
+  const double sure = 1.5 * last.noise_ratio;
+  const bool less_noise = r.noise_ratio && *r.noise_ratio < sure;
+  return fmt::format(
+      "The branch of ordered states could be followed to {:.4g} of the critical noise (R = "
+      "{:.6g}), "
+      "not to {:.4g}; take {}.",
+      last.noise_ratio, last.order, least,
+      less_noise ? fmt::format("a noise ratio above {:.4g}", sure) : "a smaller beta");
+}
+
 void add_limits(const StationaryRecord& r, double least, Answer& answer) {
   const bool jumps = discontinuous(r.model);
   if (r.model.rule == Rule::softmax)
@@ -188,11 +230,7 @@ void add_limits(const StationaryRecord& r, double least, Answer& answer) {
         "kappa.");
   if (r.branch.complete && jumps != r.branch.discontinuous())
     answer.not_delivered = "beta is so close to the tricritical one that the fold is not resolved.";
-  if (!r.branch.complete)
-    answer.not_delivered = fmt::format(
-        "The branch of ordered states could not be followed down to {:.4g} of the critical noise, "
-        "only to R = {:.6g}; take a smaller beta or more noise.",
-        least, r.branch.states.empty() ? 0 : r.branch.states.back().order);
+  if (!r.branch.complete) answer.not_delivered = not_followed(r, least);
   if (flow::delivered(r.sweep.status) || r.sweep.status == flow::Status::interrupted) return;
   answer.not_delivered = fmt::format("The particles ended with '{}': {}.",
                                      flow::name(r.sweep.status), flow::remedy(r.sweep.status));
@@ -213,13 +251,15 @@ ParameterList list(StationaryParameters& p) {
        .help = "dimension d; 2 is the circle",
        .target = &p.dim,
        .least = 2,
-       .most = 1000},
+       .most = static_cast<double>(kMostDim)},
       {.name = "beta",
        .group = model,
-       .help = "inverse temperature of attention; 0: Kuramoto",
+       .help =
+           "inverse temperature of attention; 0: Kuramoto. At most 40 with sa in dim > 20; with "
+           "usa 50 in dim 4, 20 in 5, 10 in 6 to 9, 5 above",
        .target = &p.beta,
        .least = 0,
-       .most = 1e6},
+       .most = 100},
       {.name = "noise",
        .group = model,
        .help = "kappa of dX = drift dt + sqrt(2 kappa) dB",
@@ -264,12 +304,11 @@ ParameterList list(StationaryParameters& p) {
 }
 
 Answer ask(const StationaryParameters& p, const AskContext& context) {
-  if (p.particles > 0 && p.dim != 2)
-    throw Error(fmt::format("particles need the circle; dim = {} is not allowed: 2.", p.dim));
+  check(p);
   const auto record = std::make_shared<StationaryRecord>();
   StationaryRecord& r = *record;
   r.model = {.rule = rule_named(p.dynamics), .dim = p.dim, .beta = p.beta};
-  StationarySolver solver(r.model);
+  StationarySolver solver(r.model, context.stop);
   r.noise_ratio = asked_ratio(p, solver.log_critical_noise());
   const double least = std::min(kUsualLeast, 0.9 * r.noise_ratio.value_or(1));
   r.branch = trace_branch(solver, least);

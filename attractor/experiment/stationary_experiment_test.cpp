@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "attractor/base/error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace attractor::experiment {
 namespace {
@@ -81,8 +82,62 @@ TEST(StationaryExperiment, ParticlesSweepBothWays) {
   EXPECT_EQ(sweep->rows[2][0], sweep->rows[3][0]);
 }
 
+TEST(StationaryExperiment, DeliversItsRange) {
+  struct Case {
+    const char* rule;
+    std::uint64_t dim;
+    double most;
+  };
+  for (const Case& c : {Case{"usa", 2, 100},
+                        {"usa", 4, 50},
+                        {"usa", 5, 20},
+                        {"usa", 9, 10},
+                        {"usa", 10, 5},
+                        {"usa", 200, 5},
+                        {"sa", 2, 100},
+                        {"sa", 200, 20}}) {
+    const Answer a = ask({.dynamics = c.rule, .dim = c.dim, .beta = c.most}, {});
+    EXPECT_EQ(a.not_delivered, "") << c.rule << " " << c.dim;
+    EXPECT_TRUE(a.values["fold_noise"].is_null() == (c.rule == std::string("sa"))) << c.dim;
+  }
+}
+
+TEST(StationaryExperiment, NamesTheLimitOfItsRange) {
+  const std::pair<StationaryParameters, const char*> cases[] = {
+      {{.beta = 101}, "beta = 101 is not allowed with usa in dimension 2: 0 to 100"},
+      {{.dim = 4, .beta = 51}, "dimension 4: 0 to 50"},
+      {{.dim = 100, .beta = 20}, "dimension 100: 0 to 5"},
+      {{.dynamics = "sa", .dim = 21, .beta = 60}, "dimension 21: 0 to 40"},
+      {{.dim = 201}, "dim = 201 is not allowed: 2 to 200"},
+      {{.settle = 3}, "--particles"},
+      {{.sweep_steps = 3}, "--particles"},
+      {{.average = 3}, "--particles"},
+  };
+  for (const auto& [parameters, words] : cases)
+    EXPECT_SAYS(refusal([&, &p = parameters] { ask(p, {}); }), words);
+}
+
+TEST(StationaryExperiment, NamesTheNoiseItCouldReach) {
+  const std::string says = ask({.beta = 1, .noise_ratio = "1e-7"}, {}).not_delivered;
+  EXPECT_SAYS(says, "take a noise ratio above");
+  const double reached = std::stod(says.substr(says.rfind("above ") + 6));
+  EXPECT_EQ(ask({.beta = 1, .noise_ratio = std::to_string(1.01 * reached)}, {}).not_delivered, "");
+}
+
+TEST(StationaryExperiment, SweepsFarAboveTheTricriticalPoint) {  // the fold is at 5 kappa_#
+  const Answer a =
+      ask({.beta = 100, .particles = 2, .sweep_steps = 2, .settle = 0, .average = 1e-12}, {});
+  EXPECT_EQ(table(a, "sweep")->rows.size(), 4U);
+}
+
+TEST(StationaryExperiment, StopsWhenAsked) {
+  int asked = 0;
+  ask({.beta = 100, .diagram = true}, {.stop = [&] { return ++asked > 20; }});
+  EXPECT_GT(asked, 20);
+  EXPECT_LT(asked, 1000);  // a state that is stopped is not found, and a search for it ends
+}
+
 TEST(StationaryExperiment, SaysWhatItCannotDo) {
-  EXPECT_NE(ask({.dim = 100, .beta = 20}, {}).not_delivered, "");
   EXPECT_THROW(ask({.noise = "1", .noise_ratio = "1"}, {}), Error);
   EXPECT_THROW(ask({.noise_ratio = "-1"}, {}), Error);
   EXPECT_THROW(ask({.noise_ratio = "1,2"}, {}), Error);

@@ -10,9 +10,10 @@
 // logit rows:    l_ij = beta <q_i, k_j>, peak_i = max_{j != i} l_ij, found on the way.
 //
 // The own token i is left out (its difference is zero and its weight is known to the caller), so a
-// pull of 1e-300 is as accurate as one of 1. Each row is summed over j in order by one SIMD lane:
-// the result does not depend on the number of threads, nor on the vector length among targets with
-// FMA. Cost: about 4 dim + 25 operations a pair.
+// pull of 1e-300 is as accurate as one of 1. Each row is summed over j in order by one SIMD lane,
+// or for logit rows of many coordinates as logit_panels.hpp does: the result does not depend on the
+// number of threads, nor on the vector length among targets with FMA. Cost: about 4 dim + 25
+// operations a pair. All distance rows at once: symmetric_rows.hpp is faster.
 #pragma once
 
 #include <cstddef>

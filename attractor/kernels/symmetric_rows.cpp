@@ -147,8 +147,8 @@ void play(const SymmetricJob& job) {
 }  // namespace
 
 bool symmetric_rows_apply(const DistanceSources& in) {
-  constexpr std::size_t kFewest = 64;
-  if (!in.values.empty() || in.shift != 0 || in.masses.size() < kFewest) return false;
+  const std::size_t fewest = in.dim <= kLargestFusedDim ? 64 : 128;
+  if (!in.values.empty() || in.shift != 0 || in.masses.size() < fewest) return false;
   const auto [least, most] = std::minmax_element(in.masses.begin(), in.masses.end());
   return *least > 0 && *most / *least < 1e100;
 }

@@ -4,9 +4,10 @@
 //   moment_i = sum m_j w_ij l_ij,  l_ij = ln w_ij
 //
 // the weight and the difference of a pair serve both its rows: 3 dim multiply-adds and one
-// exponential for two ordered pairs, against 4 dim and two in attention_rows.hpp. Everything stays
-// in differences, so pulls inside clusters keep their relative accuracy; a weight below 1e-307 is
-// 0.
+// exponential for two ordered pairs, against 4 dim and two in attention_rows.hpp. Sums are taken in
+// differences, or where tokens are 1/4 or more apart in a way that loses at most eight roundings of
+// a term, so pulls inside clusters keep their relative accuracy. The rounding of |x_i - x_j|^2
+// moves a weight by beta 1e-15 of itself at most; a weight below 1e-307 is 0.
 //
 // Tokens form blocks; a round pairs every block with another one, so that the pairs of a round
 // write to different rows, and rounds follow each other. The order of every sum is fixed by n and

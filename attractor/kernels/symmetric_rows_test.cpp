@@ -93,7 +93,7 @@ class SymmetricOnEveryTarget : public testing::TestWithParam<int64_t> {
 
 TEST_P(SymmetricOnEveryTarget, EqualsLongDoubleSumsAtOddSizes) {
   for (const std::size_t dim : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 33})
-    for (const std::size_t n : {64, 65, 79, 131}) {
+    for (const std::size_t n : {128, 129, 143, 195}) {
       const auto x = tokens(n, dim, 0, 0);
       const auto uneven = uneven_masses(n);
       const std::vector<double> even(n, 2.0);
@@ -151,7 +151,7 @@ TEST(SymmetricRows, KeepRelativeAccuracyForSpreadClusteredAndCollapsedTokens) {
 }
 
 TEST(SymmetricRows, TokensInOnePlaceHaveWeightOneAndNoPull) {
-  constexpr std::size_t kCount = 100;
+  constexpr std::size_t kCount = 140;
   for (const std::size_t dim : {2, 3, 16, 64}) {
     std::vector<double> x;
     const auto one = tokens(1, dim, 0, 0);
@@ -167,7 +167,7 @@ TEST(SymmetricRows, TokensInOnePlaceHaveWeightOneAndNoPull) {
 
 TEST(SymmetricRows, WeightsFollowTheExponentialDownToUnderflow) {
   // Half of the tokens at one pole, half at the other: squared distance 4, logit -2 beta.
-  constexpr std::size_t kHalf = 32;
+  constexpr std::size_t kHalf = 64;
   for (const std::size_t dim : {2, 3, 16}) {
     std::vector<double> x(2 * kHalf * dim, 0.0);
     for (std::size_t i = 0; i < 2 * kHalf; ++i) x[i * dim] = i < kHalf ? 1 : -1;
@@ -250,6 +250,8 @@ TEST(SymmetricRows, ApplyOnlyToWhatTheyCanDo) {
   EXPECT_FALSE(symmetric_rows_apply({3, x, x, m, 1, 0}));
   EXPECT_FALSE(symmetric_rows_apply({3, x, {}, m, 1, 0.5}));
   EXPECT_FALSE(symmetric_rows_apply({3, std::span(x).first(30), {}, std::span(m).first(10), 1, 0}));
+  const auto wide = tokens(n, 5, 0, 0);
+  EXPECT_FALSE(symmetric_rows_apply({5, wide, {}, m, 1, 0}));
   m[7] = 0;
   EXPECT_FALSE(symmetric_rows_apply({3, x, {}, m, 1, 0}));
   m[7] = 1e-101;

@@ -92,7 +92,6 @@ HWY_INLINE void strip_weights(const SymmetricJob& job, std::size_t i, std::size_
                        HWY_ATTR { hn::Store(hn::Add(hn::Load(d, sum), term), d, sum); };
   for (std::size_t c = 0; c < kStrip; c += hn::Lanes(d)) {
     V column = hn::Zero(d), moment = hn::Zero(d);
-#pragma GCC unroll 8
     for (std::size_t r = 0; r < 8; ++r) {
       const V squared = hn::Load(d, block.squared[r] + c);
       const V w = pair_weight<kPlain>(job, squared, i + r, j + c, kMasked);
@@ -117,24 +116,17 @@ template <bool kIsFar>
 HWY_INLINE void strip_pulls(const WideRows& block, std::size_t row, std::size_t slot,
                             const double* points, double* pull, const V* x, V* f) {
   const D d;
-  for (std::size_t t = 0; t < 8; t += 2) {
-    const V y0 = hn::Load(d, points + 8 * t), y1 = hn::Load(d, points + 8 * t + 8);
-    V g0 = hn::Load(d, pull + 8 * t), g1 = hn::Load(d, pull + 8 * t + 8);
-    if (kIsFar && row == 0) {
-      g0 = hn::NegMulAdd(hn::Set(d, block.column[slot + t]), y0, g0);
-      g1 = hn::NegMulAdd(hn::Set(d, block.column[slot + t + 1]), y1, g1);
-    }
+  for (std::size_t t = 0; t < 8; ++t) {
+    const V y = hn::Load(d, points + 8 * t);
+    V g = hn::Load(d, pull + 8 * t);
+    if (kIsFar && row == 0) g = hn::NegMulAdd(hn::Set(d, block.column[slot + t]), y, g);
     for (std::size_t r = 0; r < kTileRows; ++r) {
-      const V w0 = hn::Set(d, block.w[row + r][slot + t]);
-      const V w1 = hn::Set(d, block.w[row + r][slot + t + 1]);
-      const V s0 = kIsFar ? y0 : hn::Sub(y0, x[r]), s1 = kIsFar ? y1 : hn::Sub(y1, x[r]);
-      f[r] = hn::MulAdd(w0, s0, f[r]);
-      g0 = kIsFar ? hn::MulAdd(w0, x[r], g0) : hn::NegMulAdd(w0, s0, g0);
-      g1 = kIsFar ? hn::MulAdd(w1, x[r], g1) : hn::NegMulAdd(w1, s1, g1);
-      f[r] = hn::MulAdd(w1, s1, f[r]);
+      const V w = hn::Set(d, block.w[row + r][slot + t]);
+      const V step = kIsFar ? y : hn::Sub(y, x[r]);
+      f[r] = hn::MulAdd(w, step, f[r]);
+      g = kIsFar ? hn::MulAdd(w, x[r], g) : hn::NegMulAdd(w, step, g);
     }
-    hn::Store(g0, d, pull + 8 * t);
-    hn::Store(g1, d, pull + 8 * t + 8);
+    hn::Store(g, d, pull + 8 * t);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <utility>
 
 #include "attractor/base/error.hpp"
 #include "attractor/meanfield/sphere_spectrum.hpp"
@@ -90,9 +91,10 @@ bool follow(StationarySolver& solver, double least_ratio, std::vector<Stationary
 }  // namespace
 
 double branch_curvature(const NoisyAttention& model) {
-  const StationarySolver solver(model);
+  const SphereSpectrum s = sphere_spectrum(model.dim, model.beta, 2 * model.mode + 1);
   const double d = static_cast<double>(model.dim), m = 2 * (d - 1) / (d + 2);
-  const double g = solver.second_ratio(), b = solver.share();
+  const double g = s.pull[2 * model.mode] / s.pull[model.mode];
+  const double b = model.rule == Rule::softmax ? s.ratio[model.mode] : 0;
   return d * ((1 - b) * (1 - b) * (m / 2) * g / (1 - g) + b * b / 3 * (1 + m) - b / 2 * m +
               (m - 2) / 6);
 }
@@ -129,9 +131,9 @@ std::vector<StationaryState> states_at(StationarySolver& solver, const Branch& b
   return found;
 }
 
-TransitionPoint transition_point(const NoisyAttention& model) {
+TransitionPoint transition_point(const NoisyAttention& model, std::function<bool()> stop) {
   constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-  StationarySolver solver(model);
+  StationarySolver solver(model, std::move(stop));
   TransitionPoint point{.beta = model.beta, .log_critical_noise = solver.log_critical_noise()};
   Branch branch = trace_branch(solver, 0.9);
   // Far above beta_* the free energies are equal below 0.9 kappa_#, never below e^-20 of it.

@@ -12,6 +12,7 @@
 // kappa_#. The branch is followed by arc length. Cost: about 50 states.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -20,7 +21,7 @@
 
 namespace attractor::meanfield {
 
-/// c above; mode > 1 has the same form with its own eigenvalues.
+/// c above, at any beta; mode > 1 has the same form with its own eigenvalues.
 double branch_curvature(const NoisyAttention& model);
 
 struct Branch {
@@ -48,6 +49,6 @@ struct TransitionPoint {
   double fold_ratio = 1, fold_order = 0;
   double transition_ratio = 1, jump = 0;
 };
-TransitionPoint transition_point(const NoisyAttention& model);
+TransitionPoint transition_point(const NoisyAttention& model, std::function<bool()> stop = {});
 
 }  // namespace attractor::meanfield

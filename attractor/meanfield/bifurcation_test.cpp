@@ -162,5 +162,19 @@ TEST(Bifurcation, SaysWhereItCannotFollowTheBranch) {
   EXPECT_THROW(tricritical_beta(1), Error);
 }
 
+TEST(Bifurcation, CurvatureIsKnownAtAnyBeta) {  // g = lambda_2 / lambda_1 -> 1: c ~ beta
+  for (const double beta : {1e4, 1e6}) {
+    const double g = 1 - 3 / (2 * beta);  // I_2 / I_1, up to beta^-2
+    EXPECT_NEAR(branch_curvature({.beta = beta}) / ((2 * g - 1) / (2 * (1 - g))), 1, 3 / beta);
+  }
+}
+
+TEST(Bifurcation, BranchEndsWhenStopped) {
+  StationarySolver solver({.beta = 9}, [] { return true; });
+  const Branch branch = trace_branch(solver);
+  EXPECT_FALSE(branch.complete);
+  EXPECT_TRUE(branch.states.empty());
+}
+
 }  // namespace
 }  // namespace attractor::meanfield

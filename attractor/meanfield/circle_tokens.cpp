@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "attractor/base/error.hpp"
@@ -97,6 +98,7 @@ std::vector<std::complex<double>> CircleTokens::moments(std::span<const double> 
   const std::size_t blocks = (angles.size() + kBlock - 1) / kBlock;
   std::vector<std::vector<double>> partial(blocks);
   parallel_for(angles.size(), kBlock, [&](std::size_t begin, std::size_t end) {
+    if (stopped()) return;
     std::vector<double>& sums = partial[begin / kBlock];
     sums.assign(2 * count, 0.0);
     for (std::size_t i = begin; i < end; i += kLanes)
@@ -104,7 +106,7 @@ std::vector<std::complex<double>> CircleTokens::moments(std::span<const double> 
   });
   std::vector<std::complex<double>> result(count);
   for (const std::vector<double>& sums : partial)
-    for (std::size_t k = 0; k < count; ++k)
+    for (std::size_t k = 0; k < std::min(count, sums.size()); ++k)
       result[k] += std::complex<double>(sums[2 * k], sums[2 * k + 1]);
   if (count > 0) result[0] = 1;
   return result;
@@ -122,6 +124,12 @@ void CircleTokens::drift(std::span<const double> angles, double log_unit,
   const double factor =
       std::exp(softmax ? log_unit : log_unit + attention_.beta + spectrum_.log_scale);
   parallel_for(angles.size(), kBlock, [&](std::size_t begin, std::size_t end) {
+    if (stopped()) {
+      std::fill(out.begin() + static_cast<std::ptrdiff_t>(begin),
+                out.begin() + static_cast<std::ptrdiff_t>(end),
+                std::numeric_limits<double>::quiet_NaN());
+      return;
+    }
     Lanes re, im, partition, unused;
     for (std::size_t i = begin; i < end; i += kLanes) {
       const Rotation r = load(angles.first(end), weights_, i);

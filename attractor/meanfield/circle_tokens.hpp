@@ -17,7 +17,9 @@
 
 #include <complex>
 #include <cstddef>
+#include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "attractor/attention/attention.hpp"
@@ -45,6 +47,11 @@ class CircleTokens final : public flow::Flow {
   double log_unit() const override { return log_unit_; }
   double noise() const override { return attention_.noise; }
 
+  /// Asked within evaluations, from several threads: one of 10^7 tokens at beta = 10^6 takes
+  /// minutes. Once it says so, sums are left unfinished and every drift is NaN.
+  void stop_when(std::function<bool()> stop) { stop_ = std::move(stop); }
+  bool stopped() const { return stop_ && stop_(); }
+
   std::span<const double> weights() const { return weights_; }
   /// m_0 = 1, m_1, ..., m_{count-1}.
   std::vector<std::complex<double>> moments(std::span<const double> angles,
@@ -58,6 +65,7 @@ class CircleTokens final : public flow::Flow {
   SphereSpectrum spectrum_;
   double log_unit_;
   std::vector<double> weights_;
+  std::function<bool()> stop_{};
 };
 
 /// ln E of a law on the circle with these moments (m_0 = 1 first).

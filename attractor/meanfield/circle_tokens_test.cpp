@@ -166,5 +166,16 @@ TEST(CircleTokens, RefuseWeightsThatAreNone) {
   EXPECT_THROW(CircleTokens({}, std::size_t{0}), Error);
 }
 
+TEST(CircleTokens, AStoppedDriftIsNoNumber) {
+  CircleTokens tokens({.beta = 4}, 5000);
+  std::vector<double> angles(5000, 0.5), drift(5000, 1.0);
+  tokens.stop_when([] { return true; });
+  tokens.drift(angles, 0, drift);
+  for (const double speed : drift) EXPECT_TRUE(std::isnan(speed));
+  tokens.stop_when({});
+  tokens.drift(angles, 0, drift);
+  for (const double speed : drift) EXPECT_NEAR(speed, 0, 1e-15);
+}
+
 }  // namespace
 }  // namespace attractor::meanfield

@@ -29,7 +29,7 @@ std::vector<double> density_slopes(const CircleTokens& tokens, const SphereSpect
     terms[k] *= static_cast<double>(k) * spectrum.pull[k];
   std::vector<double> slopes(kOversampling * spectrum.count());
   parallel_for(slopes.size(), 64, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t g = begin; g < end; ++g) {
+    for (std::size_t g = begin; g < end && !tokens.stopped(); ++g) {
       const double angle = kTurn * static_cast<double>(g) / static_cast<double>(slopes.size());
       const std::complex<double> turn = std::polar(1.0, -angle);
       std::complex<double> sum = 0;  // Horner
@@ -99,6 +99,7 @@ ClusterHistory watch_clusters(const ClusterRun& run) {
     throw Error(fmt::format("{:.3g} e-foldings are not allowed; allowed: 0 to {:.3g}", end,
                             kSpacing * kMostMoments));
   CircleTokens flow({.rule = run.rule, .beta = run.beta}, run.tokens);
+  flow.stop_when(run.stop);
   flow::Plan plan{.end = run.end, .tolerance = run.tolerance};
   for (double t = 0; t < end * (1 - 1e-9); t += kSpacing)
     plan.outputs.emplace_back(t * unit.mantissa(), unit.exponent());
@@ -108,10 +109,12 @@ ClusterHistory watch_clusters(const ClusterRun& run) {
   ClusterHistory history;
   const auto look = [&](const flow::Time& time, std::span<const double> angles) {
     const auto maxima = density_maxima(flow, run.beta, angles);
+    if (run.stop && run.stop()) return;
     history.moments.push_back({in_units(time), maxima.size(), loose_share(angles, maxima, radius)});
   };
   history.status =
       flow::run(flow, flow::dormand_prince(), plan, progress, {.output = look, .stop = run.stop});
+  if (run.stop && run.stop()) history.status = flow::Status::interrupted;
   return history;
 }
 

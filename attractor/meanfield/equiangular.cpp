@@ -201,8 +201,8 @@ Arrival EquiangularFlow::arrival(double cosine) const {
 }
 
 Arrival EquiangularFlow::arrival_at_gap(double log_gap) const {
-  require(log_gap <= std::numbers::ln2 && log_gap >= -kMostLogTime, "ln(1 - cosine)", log_gap,
-          "-1e300 to ln 2");
+  require(log_gap <= std::numbers::ln2 && std::isfinite(log_gap), "ln(1 - cosine)", log_gap,
+          "a finite number up to ln 2");
   return solution_->arrival(solution_->curve.position_at_gap(log_gap));
 }
 
@@ -270,8 +270,8 @@ Sensitivity EquiangularFlow::sensitivity(double log_gap) const {
   // g(t(g; b); b) is constant: dg/db at fixed t = -(dg / d ln t)(d ln t / db at fixed g).
   const double way = solution_->curve.position_at_gap(log_gap) - solution_->start;
   const double rise = std::exp(solution_->log_speed(way, arrival.log_time) + arrival.log_time);
-  s.cosine_by_beta = -rise * s.log_time_by_beta;
-  s.cosine_by_log_tokens = -rise * s.log_time_by_log_tokens;
+  s.cosine_by_beta = -rise * s.log_time_by_beta + 0.0;  // 0 for -0
+  s.cosine_by_log_tokens = -rise * s.log_time_by_log_tokens + 0.0;
   return s;
 }
 

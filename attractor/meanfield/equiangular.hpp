@@ -73,7 +73,7 @@ class EquiangularFlow {
   /// ln t from -infinity (the start) to 1e300; throws Error outside.
   EquiangularState at(double log_time) const;
   Arrival arrival(double cosine) const;          // cosine below 1
-  Arrival arrival_at_gap(double log_gap) const;  // ln(1 - cosine)
+  Arrival arrival_at_gap(double log_gap) const;  // ln(1 - cosine), finite
   /// When 1 - cosine is half of what it was.
   Arrival half_collapse() const;
   /// ln of the late law of 1 - cosine, from this start; NaN before mix has switched

@@ -347,6 +347,7 @@ TEST(EquiangularRefusals, NameTheValueAndWhatIsAllowed) {
   EXPECT_SAYS(refusal([&] { flow.at(nan); }), "ln t = nan");
   EXPECT_SAYS(refusal([&] { flow.arrival(1); }), "level = 1");
   EXPECT_SAYS(refusal([&] { flow.arrival_at_gap(1); }), "ln 2");
+  EXPECT_SAYS(refusal([&] { flow.arrival_at_gap(-HUGE_VAL); }), "finite");
 }
 
 }  // namespace

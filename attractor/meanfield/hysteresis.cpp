@@ -33,7 +33,7 @@ void check(const HysteresisPlan& p) {
 
 /// See the header; in units of 1/kappa_#.
 double time_step(const HysteresisPlan& p) {
-  StationarySolver solver({.rule = p.rule, .dim = 2, .beta = p.beta});
+  StationarySolver solver({.rule = p.rule, .dim = 2, .beta = p.beta}, p.stop);
   const double cluster = p.rule == Rule::softmax ? 1 : std::exp(p.beta);
   const double fastest = cluster / std::exp(solver.log_critical_noise());
   const double ratio = std::min(p.ratios.front(), 0.99);

@@ -64,7 +64,8 @@ Comparison compare(const ComparisonPlan& plan, const Draw& draw) {
     const Stream stream(plan.seed, fmt::format("particles {}", tokens));  // independent sizes
     std::vector<Sample> samples(plan.replicates);
     parallel_for(plan.replicates, 1, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t r = begin; r < end; ++r) samples[r] = draw(tokens, stream, r);
+      for (std::size_t r = begin; r < end; ++r)
+        if (!(plan.stop && plan.stop())) samples[r] = draw(tokens, stream, r);
     });
     for (const Sample& s : samples) result.complete = result.complete && s.complete;
     if (!result.complete) return result;
@@ -116,10 +117,11 @@ Comparison compare_circle(const CircleLaw& law, const CircleAttention& attention
   const std::complex<double> mean = reference.moments(density.points, 2)[1];
   return compare(plan, [&](std::size_t tokens, const Stream& stream, std::size_t replicate) {
     CircleTokens flow(attention, tokens);
+    flow.stop_when(plan.stop);
     std::vector<double> angles = circle_samples(law, tokens, stream, replicate);
-    const bool complete = move(flow, time, plan, angles);
+    if (!move(flow, time, plan, angles)) return Sample{};
     return Sample{std::abs(flow.moments(angles, 2)[1] - mean),
-                  circle_distance({angles, {}}, {density.points, density.weights}), complete};
+                  circle_distance({angles, {}}, {density.points, density.weights}), true};
   });
 }
 
@@ -135,11 +137,11 @@ Comparison compare_zonal(const ZonalLaw& law, const ZonalAttention& attention,
   return compare(plan, [&](std::size_t tokens, const Stream& stream, std::size_t replicate) {
     WeightedTokens flow(dim, attention.rule, attention.beta, std::vector<double>(tokens, 1.0));
     std::vector<double> points = sampler.points(tokens, stream, replicate);
-    const bool complete = move(flow, time, plan, points);
+    if (!move(flow, time, plan, points)) return Sample{};
     std::vector<double> gap = flow.mean(points), own(tokens);
     gap[0] -= mean;
     for (std::size_t i = 0; i < tokens; ++i) own[i] = points[i * dim];
-    return Sample{norm(gap), line_distance({own, {}}, {heights, density.weights}), complete};
+    return Sample{norm(gap), line_distance({own, {}}, {heights, density.weights}), true};
   });
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "attractor/base/error.hpp"
 #include "attractor/meanfield/sphere_spectrum.hpp"
@@ -116,8 +117,8 @@ struct StationarySolver::Newton {
   }
 };
 
-StationarySolver::StationarySolver(const NoisyAttention& model)
-    : model_(model), basis_((check(model), model.dim), 1) {
+StationarySolver::StationarySolver(const NoisyAttention& model, std::function<bool()> stop)
+    : model_(model), stop_(std::move(stop)), basis_((check(model), model.dim), 1) {
   coupling_ = couplings(model);
   basis_ = Gegenbauer(model.dim, degrees());
   at_pole_ = polynomials_at_pole(model.dim, degrees());
@@ -215,7 +216,7 @@ bool StationarySolver::converge(const Table& table, const Target& target,
   const auto count = index(degrees()) - 1;
   const Eigen::VectorXd normal = vector(target.normal);
   constexpr int kMostSteps = 12;
-  for (int steps = 0; steps < kMostSteps; ++steps) {
+  for (int steps = 0; steps < kMostSteps && !stopped(); ++steps) {
     const Law now = law(table, point);
     const double missing = target.distance - normal.dot(vector(point) - vector(target.anchor));
     const Eigen::VectorXd step =
@@ -258,7 +259,7 @@ std::optional<StationaryState> StationarySolver::solve(const Target& target,
   // narrow crowd on a wide background wants less of it, and more nodes.
   const double order = std::clamp(guess[1], 0.0, kMostOrder);
   double shrink = std::min(1.0, 4 * (1 - order) / (1 + order));
-  for (std::size_t nodes = degrees() + 40; nodes <= kMostNodes; nodes *= 2) {
+  for (std::size_t nodes = degrees() + 40; nodes <= kMostNodes && !stopped(); nodes *= 2) {
     const Table here = table(nodes, shrink);
     if (!converge(here, target, guess)) return std::nullopt;
     const Eigen::VectorXd residual = law(table(2 * nodes, shrink), guess).mean - vector(guess);

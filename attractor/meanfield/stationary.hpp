@@ -25,6 +25,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <vector>
@@ -64,7 +65,8 @@ struct StationaryState {
 class StationarySolver {
  public:
   /// Throws Error on a model out of range, or one that asks for more than 1200 degrees.
-  explicit StationarySolver(const NoisyAttention& model);
+  /// Where `stop` is given and says so, no state is found any more.
+  explicit StationarySolver(const NoisyAttention& model, std::function<bool()> stop = {});
 
   const NoisyAttention& model() const { return model_; }
   double log_critical_noise() const { return log_critical_; }
@@ -75,7 +77,7 @@ class StationarySolver {
 
   StationaryState uniform(double noise_ratio) const;
 
-  // Each gives nothing if Newton's method does not converge.
+  // Each gives nothing if Newton's method does not converge, or was stopped.
 
   /// A state so close to uniform that no guess is needed: the begin of the branch.
   std::optional<StationaryState> first();
@@ -107,7 +109,10 @@ class StationarySolver {
   std::optional<StationaryState> solve(const Target& target, std::vector<double> guess);
   std::vector<double> metric(const std::vector<double>& point) const;
 
+  bool stopped() const { return stop_ && stop_(); }
+
   NoisyAttention model_;
+  std::function<bool()> stop_;
   Gegenbauer basis_;
   double log_critical_ = 0;
   double share_ = 0;              // b; 0 for USA

@@ -36,13 +36,13 @@ FILES = {
 REFUSALS = {
     # name: (arguments, words the sentence must contain)
     # One number of tokens, one angle: reduce
-    "reduce_alone": (("reduce",), ["subcommand"]),
+    "reduce_alone": (("reduce",), ["equiangular, pair, clusters"]),
     "equiangular_n_1": ((*EQUIANGULAR, "--tokens", "1"), ["tokens", "'1'", "2 to 1e+30"]),
     "equiangular_n_1e31": ((*EQUIANGULAR, "--tokens", "1e31"), ["tokens", "1e31", "2 to 1e+30"]),
     "equiangular_beta_nan": ((*EQUIANGULAR, "--beta", "nan"), ["beta", "nan", "0 to 1000000"]),
     "equiangular_time_inf": ((*EQUIANGULAR, "--time", "inf"), ["time", "inf", "0 to 1e+308"]),
     "equiangular_time_negative": ((*EQUIANGULAR, "--time", "-1"), ["time", "-1", "0 to 1e+308"]),
-    "equiangular_log10_time": ((*EQUIANGULAR, "--log10-time", "1e300"), ["log10-time", "1e300", "a number from -300 to 1e299"]),
+    "equiangular_log10_time": ((*EQUIANGULAR, "--log10-time", "1e300"), ["log10-time", "1e300", " a number from -300"]),
     "equiangular_cosine0_1": ((*EQUIANGULAR, "--cosine0", "1"), ["cosine0", "1", "below 1"]),
     "equiangular_below_simplex": ((*EQUIANGULAR, "--tokens", "3", "--cosine0", "-0.6"), ["cosine0", "-0.6", "-0.5"]),
     "equiangular_level_2": ((*EQUIANGULAR, "--levels", "0.5,2"), ["levels", "'2'", "-1 to"]),
@@ -140,15 +140,25 @@ REFUSALS = {
     "density_tokens_nan": ((*TOKENS, "nan.npy", "--dim", "3"), ["nan.npy", "row 0", "finite"]),
     "density_tokens_zero": ((*TOKENS, "zero.npy", "--dim", "3"), ["zero.npy", "row 0", "zero"]),
     # stationary
-    "stationary_dim_1001": (("stationary", "--dim", "1001"), ["dim", "1001", "2 to 1000"]),
+    "stationary_dim_1001": (("stationary", "--dim", "1001"), ["dim", "1001", "2 to 200"]),
     "stationary_noise_0": (("stationary", "--noise", "0"), ["noise", "'0'", "allowed"]),
     "stationary_noise_inf": (("stationary", "--noise", "inf"), ["noise", "inf", "allowed"]),
     "stationary_two_noises": (("stationary", "--noise", "1", "--noise-ratio", "1"), ["noise", "noise-ratio", "one"]),
-    "stationary_beta_1e6": (("stationary", "--beta", "1e6"), ["beta = 1000000", "smaller"]),
+    "stationary_beta_1e6": (("stationary", "--beta", "1e6"), ["beta", "1e6", "0 to 100"]),
     "stationary_sweep_1": (("stationary", "--sweep-steps", "1"), ["sweep-steps", "'1'", "2 to 200"]),
     "stationary_average_0": (("stationary", "--average", "0"), ["average", "'0'", "above 0"]),
     "stationary_sphere": (("stationary", "--particles", "9", "--dim", "3"), ["particles", "dim = 3", "2"]),
     "stationary_1_particle": (("stationary", "--particles", "1"), ["tokens = 1", "at least 2"]),
+    "stationary_beta_dim_4": (("stationary", "--beta", "60", "--dim", "4"), ["beta = 60", "dimension 4", "0 to 50"]),
+    "stationary_settle_alone": (("stationary", "--settle", "3"), ["settle", "--particles"]),
+    # without effect, or out of reach
+    "stability_replicates_alone": (("stability", "--replicates", "3"), ["replicates", "--observe"]),
+    "stability_time_1e300": (("stability", "--observe", "99", "--beta", "9", "--time", "1e300"), ["time", "1.42e+04"]),
+    "density_order_alone": (("meanfield", "--order", "0.5"), ["order", "--start wrapped-cauchy"]),
+    "density_file_alone": (("meanfield", "--tokens-file", "rows.npy"), ["tokens-file", "--start tokens"]),
+    "density_replicates_alone": (("meanfield", "--replicates", "7"), ["replicates", "--compare-particles"]),
+    "density_labels_2": (("meanfield", "--form", "labels", "--modes", "2"), ["modes = 2", "16 to 100000"]),
+    "density_compare_sphere": (("meanfield", "--dim", "3", "--compare-particles", "1e6"), ["1000000", "31622"]),
     # cluster
     "cluster_alone": (("cluster",), ["points", ".npy"]),
     "cluster_missing": (("cluster", "none.npy"), ["none.npy", "no such file"]),

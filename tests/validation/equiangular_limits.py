@@ -49,6 +49,13 @@ def integrate(scheme, n, beta, end, start=0.0, alpha=1.0, tau=1.0, a=1.0, steps=
     return g, r
 
 
+def options(scheme, alpha, switch_time, deepnorm_scale):
+    """Of the parameters of schemes the one that this scheme has; others are refused."""
+    used = {"ngpt": ("--alpha", alpha), "mix": ("--switch-time", switch_time),
+            "deepnorm": ("--deepnorm-scale", deepnorm_scale)}
+    return used.get(scheme, ())
+
+
 class Equiangular(program.ProgramTest):
     def reduce(self, *arguments):
         run = program.attractor("reduce", "equiangular", *arguments, "--json")
@@ -146,8 +153,8 @@ class Equiangular(program.ProgramTest):
                  "peri": (0.9089241725947, 10.20877273393), "ngpt": (0.9999779391429, 1),
                  "ln-scaling": (0.6652828853167, 3.951703028439), "mix": (0.9941016294072, 6.741374451374)}
         for scheme, (cosine, norm) in cases.items():
-            answers = (self.reduce("--norm", scheme, "--tokens", 8, "--beta", 2, "--layers", 10, "--alpha", 0.5,
-                                   "--switch-time", 4),
+            answers = (self.reduce("--norm", scheme, "--tokens", 8, "--beta", 2, "--layers", 10,
+                                   *options(scheme, 0.5, 4, 1)),
                        self.forecast("--norm", scheme, "--tokens", 8, "--beta", 2, "--depth", 10, "--rho0", 0, "--alpha",
                                      0.5, "--switch-layer", 4))
             for answer in answers:
@@ -183,11 +190,32 @@ class Equiangular(program.ProgramTest):
             for start in (-0.05, 0.1):
                 truth = integrate(scheme, n, beta, end, start, alpha, tau, a, steps=6000)
                 answer = self.reduce("--norm", scheme, "--tokens", n, "--beta", beta, "--time", end, f"--cosine0={start}",
-                                     "--alpha", alpha, "--switch-time", tau, "--deepnorm-scale", a)
+                                     *options(scheme, alpha, tau, a))
                 self.assertAlmostEqual(answer["cosine"], truth[0], delta=1e-11, msg=scheme)
                 self.assert_relative(answer["norm"], truth[1], 1e-11, scheme)
 
+    def test_gaps_that_no_double_holds(self):
+        usa = -2 * math.exp(700) * (1 - 0.04224723035155146)  # the way from 0 takes int e^{-beta g} dx / 2
+        for arguments, log_gap in ((("--dynamics", "usa", "--beta", 700, "--time", 1), usa),
+                                   (("--time", "5.1e299"), -1.02e300),
+                                   (("--norm", "deepnorm", "--time", "1e300"), -2e300),
+                                   (("--norm", "ngpt", "--alpha", "1e6", "--time", "1e300"), -2e306),
+                                   (("--time", "1e308"), None),
+                                   (("--dynamics", "usa", "--beta", 1000, "--time", 1), None)):
+            answer = self.reduce(*arguments)
+            self.assertEqual(answer["cosine"], 1, arguments)
+            if log_gap is None:
+                self.assertIsNone(answer["log_gap"], arguments)
+            else:
+                self.assert_relative(answer["log_gap"], log_gap, 1e-12, arguments)
+
     # ---- Questions derived from it
+
+    def test_levels_passed_at_the_start(self):
+        answer = self.reduce("--cosine0", "0.9999999999999999", "--levels", "0.5,0.9")
+        self.assertEqual([row["time"] for row in answer["levels"]], [0, 0])
+        forecast = self.forecast("--rho0", 0.6, "--levels", 0.5)
+        self.assertEqual({row["flow_at_0.5"] for row in forecast["schemes"]}, {0})
 
     def test_sensitivities_are_derivatives(self):
         def cosine(beta, n):
@@ -217,8 +245,8 @@ class Equiangular(program.ProgramTest):
             for level in (0.5, 0.9, 0.99):
                 first = next((c["layer"] for c in answer["curves"] if c[key] >= level), None)
                 self.assertEqual(row[f"layer_at_{level}"], first, (scheme, level))
-            flow = self.reduce("--norm", scheme, "--tokens", 8192, "--beta", 8, "--cosine0", 0.1, "--time", 96, "--alpha",
-                               0.25, "--switch-time", 24, "--deepnorm-scale", repr(192 ** 0.25), "--levels", 0.9)
+            flow = self.reduce("--norm", scheme, "--tokens", 8192, "--beta", 8, "--cosine0", 0.1, "--time", 96,
+                               *options(scheme, 0.25, 24, repr(192 ** 0.25)), "--levels", 0.9)
             self.assertAlmostEqual(row["flow_cosine"], flow["cosine"], delta=1e-14)
             self.assert_relative(row["flow_at_0.9"], flow["levels"][0]["time"], 1e-13, scheme)
         self.assertIsNone(self.forecast("--depth", 2, "--levels", 0.999)["schemes"][0]["layer_at_0.999"])

@@ -1,0 +1,52 @@
+// Options of `attractor reduce equiangular` that would have no effect, each refused with a
+// sentence.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "attractor/base/error.hpp"
+#include "attractor/experiment/equiangular_experiment.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+void check_schemes(const EquiangularParameters& p) {
+  const EquiangularParameters usual;
+  const struct {
+    const char *name, *norm;
+    bool given;
+  } options[] = {{"alpha", "ngpt", p.alpha != usual.alpha},
+                 {"switch-time", "mix", p.switch_time != usual.switch_time},
+                 {"deepnorm-scale", "deepnorm", p.deepnorm_scale != usual.deepnorm_scale}};
+  for (const auto& option : options)
+    if (option.given && p.norm != option.norm)
+      throw Error(fmt::format("--{} is used by --norm {} only, not by --norm {}", option.name,
+                              option.norm, p.norm));
+}
+
+void check_layers(const EquiangularParameters& p) {
+  const double depth = static_cast<double>(p.layers) * p.step, switched = p.switch_time / p.step;
+  if (p.norm == "mix" && p.switch_time < depth &&
+      std::abs(switched - std::round(switched)) > 1e-9 * std::fmax(1, switched))
+    throw Error(fmt::format("switch-time = {} is not a whole number of steps of {}", p.switch_time,
+                            p.step));
+}
+
+}  // namespace
+
+void check(const EquiangularParameters& p) {
+  const EquiangularParameters usual;
+  const bool timed = p.time != usual.time, logarithm = !p.log10_time.empty();
+  check_schemes(p);
+  if (p.layers > 0 && (timed || logarithm))
+    throw Error(fmt::format("{} has no effect beside layers = {}; give one of them",
+                            timed ? "time" : "log10-time", p.layers));
+  if (timed && logarithm)
+    throw Error(fmt::format("time = {} and log10-time = {} say the same; give one of them", p.time,
+                            p.log10_time));
+  if (p.layers == 0 && p.step != usual.step)
+    throw Error(fmt::format("--step is used by --layers only; step = {} needs --layers", p.step));
+  if (p.layers > 0) check_layers(p);
+}
+
+}  // namespace attractor::experiment
