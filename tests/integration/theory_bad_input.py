@@ -36,7 +36,7 @@ FILES = {
 REFUSALS = {
     # name: (arguments, words the sentence must contain)
     # One number of tokens, one angle: reduce
-    "reduce_alone": (("reduce",), ["equiangular, pair, clusters"]),
+    "reduce_alone": (("reduce",), ["not expected"]),
     "equiangular_n_1": ((*EQUIANGULAR, "--tokens", "1"), ["tokens", "'1'", "2 to 1e+30"]),
     "equiangular_n_1e31": ((*EQUIANGULAR, "--tokens", "1e31"), ["tokens", "1e31", "2 to 1e+30"]),
     "equiangular_beta_nan": ((*EQUIANGULAR, "--beta", "nan"), ["beta", "nan", "0 to 1000000"]),
