@@ -9,30 +9,10 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
+#include "tests/support/layer_data.hpp"
 
 namespace attractor {
 namespace {
-
-std::vector<double> normals(const char* name, std::size_t rows, std::size_t dim) {
-  std::vector<double> all(rows * dim);
-  for (std::size_t i = 0; i < rows; ++i)
-    Stream(5, name).normals(i, std::span(all).subspan(i * dim, dim));
-  return all;
-}
-
-std::vector<double> unit_rows(std::vector<double> x, std::size_t dim) {
-  for (std::size_t i = 0; i < x.size(); i += dim) {
-    const double size = std::sqrt(std::inner_product(&x[i], &x[i] + dim, &x[i], 0.0));
-    for (std::size_t a = 0; a < dim; ++a) x[i + a] /= size;
-  }
-  return x;
-}
-
-Head random_head(const std::string& name, std::size_t rank, std::size_t dim) {
-  return {.query = normals((name + "q").c_str(), rank, dim),
-          .key = normals((name + "k").c_str(), rank, dim),
-          .value = normals((name + "v").c_str(), dim, dim)};
-}
 
 LayerOutput attended(const AttentionLayer& layer, const std::vector<double>& tokens,
                      const LayerRequest& request = {}) {

@@ -10,33 +10,13 @@
 
 #include "attractor/attention/attention.hpp"
 #include "attractor/base/random.hpp"
+#include "tests/support/layer_data.hpp"
 
 namespace attractor {
 namespace {
 
 using Real = long double;
 using Reals = std::vector<Real>;
-
-std::vector<double> normals(const char* name, std::size_t rows, std::size_t dim) {
-  std::vector<double> all(rows * dim);
-  for (std::size_t i = 0; i < rows; ++i)
-    Stream(5, name).normals(i, std::span(all).subspan(i * dim, dim));
-  return all;
-}
-
-std::vector<double> unit_rows(std::vector<double> x, std::size_t dim) {
-  for (std::size_t i = 0; i < x.size(); i += dim) {
-    const double size = std::sqrt(std::inner_product(&x[i], &x[i] + dim, &x[i], 0.0));
-    for (std::size_t a = 0; a < dim; ++a) x[i + a] /= size;
-  }
-  return x;
-}
-
-Head random_head(const std::string& name, std::size_t rank, std::size_t dim) {
-  return {.query = normals((name + "q").c_str(), rank, dim),
-          .key = normals((name + "k").c_str(), rank, dim),
-          .value = normals((name + "v").c_str(), dim, dim)};
-}
 
 // ---- The map as the textbook writes it: dense, long double, sums over all pairs.
 

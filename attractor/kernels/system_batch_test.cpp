@@ -220,7 +220,8 @@ TEST(SystemBatch, BitsDependOnNeitherTheSplitNorTheThreads) {
 
 #ifdef HWY_AVX2
 TEST(SystemBatch, BitsDoNotDependOnTheVectorLengthWithFma) {
-  if (!(hwy::SupportedTargets() & HWY_AVX2)) GTEST_SKIP() << "no AVX2";
+  if (!(hwy::SupportedTargets() & HWY_AVX2))
+    GTEST_SKIP() << "this processor has no AVX2: there is no second vector length with FMA";
   for (const std::size_t dim : {2, 9, 70}) {
     const Systems s = random_systems(11, 13, dim, true);
     const BatchSteps steps{.sizes = s.sizes, .count = 4};
