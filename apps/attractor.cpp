@@ -15,17 +15,21 @@
 #include "apps/exit_status.hpp"
 #include "apps/flow_command.hpp"
 #include "apps/problem_command.hpp"
+#include "apps/reproduce_command.hpp"
 #include "apps/select_command.hpp"
+#include "apps/sweep_command.hpp"
 #include "apps/theory_commands.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/version.hpp"
+#include "attractor/ranks/ranks.hpp"
 
 namespace {
 
 using namespace attractor::apps;
 
-// One line, whatever the offending value holds.
+// One line, whatever the offending value holds. All ranks refuse alike; rank 0 says so.
 int complain(std::string_view sentence) {
+  if (attractor::ranks::rank() > 0) return kBadInput;
   std::string line;
   for (char c : sentence) {
     const auto byte = static_cast<unsigned char>(c);
@@ -59,13 +63,23 @@ void require_command(const CLI::App& app, int argc, char** argv) {
                   fmt::join(names, ", ")));
 }
 
+void require_one_rank(const std::string& command) {
+  const std::size_t count = attractor::ranks::count();
+  if (count > 1 && command != "flow" && command != "sweep")
+    throw attractor::Error(
+        fmt::format("{} runs on one rank, not on {}; ranks share the work of flow and sweep only",
+                    command, count));
+}
+
 using Commands = std::map<std::string, std::function<int()>>;
 
 int run(CLI::App& app, int argc, char** argv, const Commands& commands) {
   try {
     require_command(app, argc, argv);
     app.parse(argc, argv);
-    return commands.at(app.get_subcommands().front()->get_name())();
+    const std::string command = app.get_subcommands().front()->get_name();
+    require_one_rank(command);
+    return commands.at(command)();
   } catch (const CLI::ParseError& error) {
     return complain_about_usage(app, error);
   } catch (const attractor::Error& error) {
@@ -78,10 +92,7 @@ int run(CLI::App& app, int argc, char** argv, const Commands& commands) {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit is then an ordinary write error
+int run_program(int argc, char** argv) {
   CLI::App app{"Attractor: a laboratory for the dynamics of attention."};
   app.set_version_flag("--version", std::string("attractor ") + attractor::kVersion);
   app.require_subcommand(1);
@@ -91,11 +102,29 @@ int main(int argc, char** argv) {
       "Exit status: 0 done, 2 bad input, 3 the numerics could not deliver, 130 interrupted.");
   Commands commands = {{"bridge", add_bridge_command(app)},
                        {"flow", add_flow_command(app)},
+                       {"merge", add_merge_command(app)},
                        {"problem", add_problem_command(app)},
-                       {"select", add_select_command(app)}};
+                       {"reproduce", add_reproduce_command(app)},
+                       {"select", add_select_command(app)},
+                       {"sweep", add_sweep_command(app)}};
   commands.merge(add_theory_commands(app));
   const int status = run(app, argc, argv, commands);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
     return complain(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
   return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit is then an ordinary write error
+  try {
+    const attractor::ranks::Session session(argc, argv);
+    // What all ranks would print, rank 0 prints.
+    if (attractor::ranks::rank() > 0 && std::freopen("/dev/null", "w", stdout) == nullptr)
+      return kNotDelivered;
+    return run_program(argc, argv);
+  } catch (const attractor::Error& error) {
+    return complain(error.what());
+  }
 }

@@ -22,10 +22,12 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
 #include "attractor/base/threads.hpp"
+#include "attractor/experiment/flow_distributed.hpp"
 #include "attractor/experiment/flow_experiment.hpp"
 #include "attractor/experiment/flow_result.hpp"
 #include "attractor/experiment/json.hpp"
 #include "attractor/experiment/run_directory.hpp"
+#include "attractor/ranks/ranks.hpp"
 
 namespace attractor::apps {
 namespace {
@@ -127,10 +129,12 @@ Prepared prepare(const Options& options) {
           fmt::format("--resume takes the parameters from {}; give no others", *options.resume));
     run.directory.emplace(
         RunDirectory::resume(*options.resume, list(run.parameters), run.files_from));
+    if (ranks::count() > 1) validate_distributed(run.parameters, run.files_from);
     return run;
   }
   read_parameters(options, run);
-  const FlowSize size = validate(run.parameters, run.files_from);
+  const FlowSize size = ranks::count() > 1 ? validate_distributed(run.parameters, run.files_from)
+                                           : validate(run.parameters, run.files_from);
   require_size(options, "tokens", size.tokens);
   require_size(options, "dim", size.dim);
   if (!options.out) return run;
@@ -139,6 +143,35 @@ Prepared prepare(const Options& options) {
   run.directory.emplace(RunDirectory::create(*options.out, list(run.parameters),
                                              command(run.parameters), run.files_from));
   return run;
+}
+
+// Rank 0 prepares: what it refuses is refused everywhere, what it makes of the options is shared.
+Prepared prepare_together(const Options& options) {
+  std::optional<Prepared> run;
+  std::string refusal;
+  try {
+    run.emplace(ranks::rank() == 0 ? prepare(options) : Prepared{});
+  } catch (const std::exception& error) {
+    refusal = error.what();
+  }
+  refusal = ranks::broadcast(refusal);
+  if (!refusal.empty()) throw Error(refusal);
+  share(run->parameters);
+  run->files_from = ranks::broadcast(run->files_from);
+  return std::move(*run);
+}
+
+FlowRecord run_here(const FlowParameters& parameters, const RunContext& context) {
+  return ranks::count() > 1 ? run_flow_distributed(parameters, context)
+                            : run_flow(parameters, context);
+}
+
+// A machine's cores are shared by its ranks, unless each was given its own by who started them.
+std::size_t threads_of(const RunOptions& options) {
+  if (options.threads > 0 || ranks::count() == 1) return options.threads;
+  set_threads(0);
+  const bool all = threads() >= static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN));
+  return all ? std::max<std::size_t>(1, threads() / ranks::neighbours()) : 0;
 }
 
 // The largest distance of a token to where a finer run puts it.
@@ -155,10 +188,11 @@ Verification verify(const FlowRecord& record, RunContext context) {
     finer.step /= 4;
   if (finer.noise > 0 || finer.common_noise > 0) finer.noise_substeps /= 4;  // the same path
   context.directory.clear();
-  const FlowRecord reference = run_flow(finer, context);
+  const FlowRecord reference = run_here(finer, context);
   if (!flow::delivered(reference.status) || reference.layer_status != LayerStatus::complete)
     return {flow::delivered(reference.status) ? flow::Status::not_finite : reference.status,
             std::numeric_limits<double>::quiet_NaN()};
+  if (ranks::rank() > 0) return {reference.status, 0};  // rank 0 compares
   const std::span<const double> a = record.snapshots.back().positions,
                                 b = reference.snapshots.back().positions;
   double worst = 0;
@@ -224,13 +258,9 @@ int verdict(const FlowRecord& record, const std::optional<RunDirectory>& directo
   return kNotDelivered;
 }
 
-int run(const Options& options) {
-  set_threads(options.run.threads);
-  catch_interrupts();
-  const auto begin = std::chrono::steady_clock::now();
-  Prepared prepared = prepare(options);
-  if (options.verify) check_verifiable(prepared.parameters);
-  ProgressBar bar(!options.run.quiet);
+int run_prepared(const Options& options, Prepared& prepared,
+                 std::chrono::steady_clock::time_point begin) {
+  ProgressBar bar(!options.run.quiet && ranks::rank() == 0);
   const RunContext context{
       .directory = prepared.directory ? prepared.directory->path() : std::filesystem::path{},
       .files_from = prepared.files_from,
@@ -241,15 +271,14 @@ int run(const Options& options) {
           bar.show(p.fraction, fmt::format("t = {}, {} distinct tokens, {} steps", in_words(p.time),
                                            p.distinct_tokens, p.steps));
       }};
-  const FlowRecord record = run_flow(prepared.parameters, context);
+  const FlowRecord record = run_here(prepared.parameters, context);
+  std::optional<Verification> verified;
+  if (options.verify && flow::delivered(record.status)) verified = verify(record, context);
+  if (ranks::rank() > 0) return kOk;  // rank 0 speaks for all
   if (record.status == flow::Status::interrupted)
     return not_delivered(record.status, record.time, prepared.directory);
-  std::optional<Verification> verified;
-  if (options.verify && flow::delivered(record.status)) {
-    verified = verify(record, context);
-    if (verified->status == flow::Status::interrupted)
-      return not_delivered(verified->status, record.time, prepared.directory);
-  }
+  if (verified && verified->status == flow::Status::interrupted)
+    return not_delivered(verified->status, record.time, prepared.directory);
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (prepared.directory) keep(record, seconds, *prepared.directory);
@@ -260,6 +289,21 @@ int run(const Options& options) {
     return kNotDelivered;
   }
   return verdict(record, prepared.directory);
+}
+
+int run(const Options& options) {
+  set_threads(threads_of(options.run));
+  catch_interrupts();
+  const auto begin = std::chrono::steady_clock::now();
+  Prepared prepared = ranks::count() > 1 ? prepare_together(options) : prepare(options);
+  if (options.verify) check_verifiable(prepared.parameters);
+  if (ranks::count() == 1) return run_prepared(options, prepared, begin);
+  try {
+    return run_prepared(options, prepared, begin);
+  } catch (const std::exception& error) {  // of this rank: the others would wait for it for ever
+    fmt::print(stderr, "attractor: {} (rank {})\n", error.what(), ranks::rank());
+    ranks::abort(kBadInput);
+  }
 }
 
 }  // namespace

@@ -8,13 +8,12 @@
 
 #include "apps/exit_status.hpp"
 #include "apps/parameter_options.hpp"
-#include "attractor/training/examples.hpp"
+#include "attractor/experiment/example_parameters.hpp"
 #include "attractor/training/problem_file.hpp"
 
 namespace attractor::apps {
 namespace {
 
-using experiment::ParameterList;
 using training::ExampleOptions;
 
 struct Options {
@@ -22,63 +21,6 @@ struct Options {
   std::optional<std::string> out{};
   bool list = false;
 };
-
-// 0: the example's own. What all three are together is limited where the problem is made.
-ParameterList size_list(ExampleOptions& o) {
-  const std::string group = "Size (0: the example's own)";
-  const auto most = static_cast<double>(training::kMostExampleNumbers);
-  return {
-      {.name = "inputs", .group = group, .help = "n", .target = &o.inputs, .most = most},
-      {.name = "tokens", .group = group, .help = "T", .target = &o.tokens, .most = most},
-      {.name = "dim",
-       .group = group,
-       .help = "d",
-       .target = &o.dim,
-       .most = training::kMostExampleDim},
-  };
-}
-
-ParameterList content_list(ExampleOptions& o) {
-  const std::string group = "Content";
-  return {
-      {.name = "seed", .group = group, .help = "of all random numbers", .target = &o.seed},
-      {.name = "noise",
-       .group = group,
-       .help = "multi: of each coordinate; contextual: root-mean-square length",
-       .target = &o.noise,
-       .least = 0,
-       .most = 1e6},
-      {.name = "score",
-       .group = group,
-       .help = "losses: score of the second token of the first input (the authors' C)",
-       .target = &o.score,
-       .least = -1e6,
-       .most = 1e6},
-      {.name = "relevant",
-       .group = group,
-       .help = "contextual, multi-token: fraction of relevant tokens (at least one, not all)",
-       .target = &o.relevant,
-       .least = 0,
-       .most = 1},
-      {.name = "delta",
-       .group = group,
-       .help = "contextual: irrelevant tokens are -delta q* + noise",
-       .target = &o.delta,
-       .least = -1e6,
-       .most = 1e6},
-      {.name = "margin",
-       .group = group,
-       .help = "selectable: how far best tokens stand out",
-       .target = &o.margin,
-       .least = 1e-6,
-       .most = 1e6},
-      {.name = "queries",
-       .group = group,
-       .help = "random: none (a prompt asks) or unit random queries",
-       .target = &o.queries,
-       .choices = {"none", "unit"}},
-  };
-}
 
 void print_list() {
   for (const training::ExampleInfo& info : training::examples())
@@ -115,10 +57,9 @@ std::function<int()> add_problem_command(CLI::App& app) {
       "problem", "Write a training problem of the papers, for attractor select or your own tools");
   problem->add_option("name", options->example.name, "which one; --list shows them")
       ->type_name("NAME");
-  for (ParameterList list : {size_list(options->example), content_list(options->example)})
-    for (const experiment::Parameter& parameter : list)
-      add_parameter(*problem, parameter,
-                    [parameter](const std::string& text) { parameter.set(text); });
+  for (const experiment::Parameter& parameter : experiment::list(options->example))
+    add_parameter(*problem, parameter,
+                  [parameter](const std::string& text) { parameter.set(text); });
   problem->add_flag("--list", options->list, "names, what they are, and inputs x tokens x dim")
       ->group("Run");
   problem

@@ -11,6 +11,7 @@
 #include "attractor/experiment/forecast_experiment.hpp"
 #include "attractor/experiment/meanfield_experiment.hpp"
 #include "attractor/experiment/pair_experiment.hpp"
+#include "attractor/experiment/phase_experiment.hpp"
 #include "attractor/experiment/regular_experiment.hpp"
 #include "attractor/experiment/stability_experiment.hpp"
 #include "attractor/experiment/stationary_experiment.hpp"
@@ -108,6 +109,13 @@ Commands add_theory_commands(CLI::App& app) {
       "  attractor meanfield --beta 1 --start map --time 1 --compare-particles 64,256,1024\n"
       "  attractor meanfield --dim 8 --dynamics usa --beta 2 --start vmf --time 0.2\n"
       "Theory: docs/theory/mean_field.md.");
+  commands["phase"] = add_answer_command<PhaseParameters>(
+      app, "attractor phase",
+      "Phase diagram of many small systems: which pairs have met, over beta and time",
+      "Examples:\n"
+      "  attractor phase --dim 2 --beta 0.1:9:90 --out phases\n"
+      "  attractor phase --dim 128 --beta 1,3,5,7,9 --replicates 256 --scheme rk4\n"
+      "The published diagrams have 2048 replicates: --replicates 2048.");
   commands["stationary"] = add_answer_command<StationaryParameters>(
       app, "attractor stationary",
       "Stationary states of noisy attention and their bifurcation diagram",

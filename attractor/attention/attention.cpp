@@ -21,21 +21,28 @@ using Map = Eigen::Map<const Matrix>;
 // Rows M x_i; empty matrix: the tokens themselves, not copied.
 std::span<const double> transformed(const std::vector<double>& matrix,
                                     std::span<const double> tokens, std::size_t dim,
-                                    std::vector<double>& storage) {
+                                    Precision precision, std::vector<double>& storage) {
   if (matrix.empty()) return tokens;
   storage.resize(tokens.size());
-  kernels::row_products(tokens, matrix, dim, storage);
+  kernels::row_products(tokens, matrix, dim, storage, precision);
   return storage;
+}
+
+// Products of few coordinates cost nothing; in double the rows may still turn out to need it.
+Precision product_precision(const Attention& att, const AttentionRequest& request) {
+  return att.dim >= 16 && !att.by_distance() ? request.precision : Precision::f64;
 }
 
 void attend_by_logits(const Attention& att, std::span<const double> tokens,
                       std::span<const double> masses, const AttentionRequest& request,
                       const kernels::RowSums& sums, AttentionSums& out) {
   std::vector<double> query_storage, key_storage;
-  const auto queries = transformed(att.query, tokens, att.dim, query_storage);
-  const auto keys = transformed(att.key, tokens, att.dim, key_storage);
+  const Precision products = product_precision(att, request);
+  const auto queries = transformed(att.query, tokens, att.dim, products, query_storage);
+  const auto keys = transformed(att.key, tokens, att.dim, products, key_storage);
   const std::span<const double> values = out.values.empty() ? tokens : std::span(out.values);
-  kernels::logit_rows({att.dim, queries, keys, values, masses, att.beta}, request.rows, sums);
+  kernels::logit_rows({att.dim, queries, keys, values, masses, att.beta}, request.rows, sums,
+                      request.precision);
   for (std::size_t k = 0; k < out.own.size(); ++k) {
     const std::size_t i = request.rows.empty() ? k : request.rows[k];
     out.own[k] =
@@ -92,7 +99,7 @@ void attend(const Attention& att, std::span<const double> tokens, std::span<cons
   if (att.value.empty())
     out.values.clear();
   else
-    transformed(att.value, tokens, att.dim, out.values);
+    transformed(att.value, tokens, att.dim, product_precision(att, request), out.values);
   const kernels::RowSums sums{out.pull, out.weight, out.moment, out.peak};
   out.offset = 0;
   if (!att.by_distance()) return attend_by_logits(att, tokens, masses, request, sums, out);
@@ -101,7 +108,7 @@ void attend(const Attention& att, std::span<const double> tokens, std::span<cons
                                          masses,  att.beta, request.lift};
   // All rows: each pair once. The last bits differ from those of rows asked for one by one.
   if (request.rows.empty() && kernels::symmetric_rows_apply(sources))
-    kernels::symmetric_rows(sources, sums);
+    kernels::symmetric_rows(sources, sums, request.precision);
   else
     kernels::distance_rows(sources, request.rows, sums);
   // l_ij = beta - beta |x_i - x_j|^2 / 2, relative to beta.

@@ -16,7 +16,11 @@
 #include <string_view>
 #include <vector>
 
+#include "attractor/kernels/single_rows.hpp"
+
 namespace attractor {
+
+using kernels::Precision;
 
 enum class Rule { softmax, unnormalised };
 Rule rule_named(std::string_view name);  // "sa", "usa"; throws Error on another name
@@ -62,6 +66,10 @@ struct AttentionRequest {
   bool pull = true;
   bool moment = false;
   double lift = 0;  // distance form: weights are computed times e^lift, for frozen states
+  /// f32 is about twice as fast, for a known error (kernels/single_rows.hpp). It is taken by
+  /// distance for all rows without lift, by logits for any rows, if there are enough tokens and a
+  /// float holds the masses and logits; elsewhere f64 is.
+  Precision precision = Precision::f64;
 };
 
 void attend(const Attention& attention, std::span<const double> tokens,

@@ -389,6 +389,49 @@ TEST(Attention, NoLogitExceedsTheBoundAndOneReachesIt) {
               bound);
 }
 
+// Relative to the sum of weights, in which every term of a pull is at most 2 (3 with a matrix V).
+TEST(Attention, InSinglePrecisionTheErrorStaysWithinItsBound) {
+  constexpr std::size_t kCount = 150;
+  for (const std::size_t dim : {2, 3, 16, 40})
+    for (const bool general : {false, true}) {
+      Attention att{.beta = 9, .dim = dim};
+      if (general) {
+        for (auto* matrix : {&att.query, &att.key, &att.value}) {
+          *matrix = gaussian("matrix", dim, dim);
+          for (double& c : *matrix) c *= 0.5 / std::sqrt(static_cast<double>(dim));
+        }
+      }
+      const auto x = on_sphere("single", kCount, dim);
+      const std::vector<double> masses(kCount, 1.0);
+      AttentionSums exact, single;
+      attend(att, x, masses, {}, exact);
+      attend(att, x, masses, {.precision = Precision::f32}, single);
+      EXPECT_NE(exact.pull, single.pull) << dim;
+      const double bound = kernels::single_error(std::max(2 * att.beta, att.logit_bound()), dim);
+      for (std::size_t i = 0; i < kCount; ++i) {
+        const double unit = std::exp(single.peak[i] - exact.peak[i]), size = exact.weight[i];
+        ASSERT_NEAR(unit * single.weight[i], size, bound * size) << dim;
+        for (std::size_t a = 0; a < dim; ++a)
+          ASSERT_NEAR(unit * single.pull[i * dim + a], exact.pull[i * dim + a], 3 * bound * size)
+              << dim;
+      }
+    }
+}
+
+TEST(Attention, RowsByDistanceAndLiftedOnesAreAlwaysInDouble) {
+  const auto x = on_sphere("single", 150, 3);
+  const std::vector<double> masses(150, 1.0);
+  const std::vector<std::uint32_t> rows = {3, 140};
+  const Attention att{.beta = 2, .dim = 3};
+  AttentionSums exact, single;
+  attend(att, x, masses, {.rows = rows}, exact);
+  attend(att, x, masses, {.rows = rows, .precision = Precision::f32}, single);
+  EXPECT_EQ(exact.pull, single.pull);
+  attend(att, x, masses, {.lift = 3}, exact);
+  attend(att, x, masses, {.lift = 3, .precision = Precision::f32}, single);
+  EXPECT_EQ(exact.pull, single.pull);
+}
+
 TEST(Attention, RulesHaveNames) {
   EXPECT_EQ(rule_named("sa"), Rule::softmax);
   EXPECT_EQ(rule_named("usa"), Rule::unnormalised);

@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -13,6 +14,14 @@
 namespace attractor {
 namespace {
 
+void pause_briefly() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
 using Body = std::function<void(std::size_t, std::size_t)>;
 
 struct Job {
@@ -21,6 +30,16 @@ struct Job {
 };
 
 thread_local bool inside_block = false;
+
+// Waking a sleeping thread takes longer than many a loop: look for a while before going to sleep.
+template <class Condition>
+bool soon(const Condition& met) {
+  for (int k = 0; k < 2000; ++k) {
+    if (met()) return true;
+    pause_briefly();
+  }
+  return met();
+}
 
 class Pool {
  public:
@@ -32,6 +51,7 @@ class Pool {
     {
       const std::lock_guard lock(mutex_);
       stopping_ = true;
+      ++generation_;
     }
     wake_.notify_all();
     for (std::thread& worker : workers_) worker.join();
@@ -45,24 +65,34 @@ class Pool {
       const std::lock_guard lock(mutex_);
       job_ = job;
       next_ = 0;
-      busy_ = workers_.size();
+      open_ = true;
       ++generation_;
     }
     wake_.notify_all();
     take_blocks();
+    {
+      const std::lock_guard lock(mutex_);
+      open_ = false;  // who is still asleep need not come
+    }
+    const auto all_left = [this] { return busy_ == 0; };
+    if (soon(all_left)) return;
     std::unique_lock lock(mutex_);
-    done_.wait(lock, [this] { return busy_ == 0; });
+    done_.wait(lock, all_left);
   }
 
  private:
   void work() {
     std::size_t seen = 0;
+    const auto called = [&] { return generation_ != seen; };
     for (;;) {
+      soon(called);
       {
         std::unique_lock lock(mutex_);
-        wake_.wait(lock, [&] { return stopping_ || generation_ != seen; });
+        wake_.wait(lock, called);
         if (stopping_) return;
         seen = generation_;
+        if (!open_) continue;
+        ++busy_;
       }
       take_blocks();
       const std::lock_guard lock(mutex_);
@@ -72,18 +102,11 @@ class Pool {
 
   void take_blocks() {
     inside_block = true;
+    const Job job = job_;  // cannot change while this thread is busy
     for (;;) {
-      std::size_t begin, end;
-      const Body* body;
-      {
-        const std::lock_guard lock(mutex_);
-        begin = next_;
-        if (begin >= job_.count) break;
-        end = std::min(job_.count, begin + job_.grain);
-        next_ = end;
-        body = job_.body;
-      }
-      (*body)(begin, end);
+      const std::size_t begin = next_.fetch_add(job.grain);
+      if (begin >= job.count) break;
+      (*job.body)(begin, std::min(job.count, begin + job.grain));
     }
     inside_block = false;
   }
@@ -93,8 +116,8 @@ class Pool {
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   Job job_;
-  std::size_t next_ = 0, busy_ = 0, generation_ = 0;
-  bool stopping_ = false;
+  std::atomic<std::size_t> next_ = 0, busy_ = 0, generation_ = 0;
+  bool open_ = false, stopping_ = false;
 };
 
 std::size_t available_cores() {
@@ -110,6 +133,10 @@ std::unique_ptr<Pool>& pool() {
 }
 
 }  // namespace
+
+void wait_until(const std::function<bool()>& met) {
+  while (!soon(met)) std::this_thread::yield();
+}
 
 void set_threads(std::size_t count) {
   if (count == 0) count = available_cores();

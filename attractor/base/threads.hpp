@@ -17,6 +17,10 @@ std::size_t threads();
 void parallel_for(std::size_t count, std::size_t grain,
                   const std::function<void(std::size_t, std::size_t)>& body);
 
+/// Returns once met() is true, which a block on another thread brings about. A block may only wait
+/// for blocks before it: those have been taken already.
+void wait_until(const std::function<bool()>& met);
+
 /// Sum of term(i) over [0, count): partial sums of fixed blocks, added in order.
 double parallel_sum(std::size_t count, const std::function<double(std::size_t)>& term);
 

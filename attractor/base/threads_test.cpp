@@ -165,6 +165,23 @@ TEST_F(Threads, TheNumberCanBeChangedAgainAndAgain) {
     }
 }
 
+TEST_F(Threads, ABlockMayWaitForTheOnesBeforeIt) {
+  for (const std::size_t count : kThreadCounts) {
+    set_threads(count);
+    for (int round = 0; round < 50; ++round) {
+      std::atomic<std::size_t> done = 0;
+      std::vector<std::size_t> order;  // not atomic: waiting must order the writes
+      parallel_for(40, 1, [&](std::size_t begin, std::size_t) {
+        wait_until([&] { return done == begin; });
+        order.push_back(begin);
+        ++done;
+      });
+      ASSERT_EQ(order.size(), 40U);
+      for (std::size_t i = 0; i < order.size(); ++i) ASSERT_EQ(order[i], i);
+    }
+  }
+}
+
 TEST_F(Threads, ZeroMeansOneForEachCoreThisProcessMayUse) {
   set_threads(3);
   set_threads(0);

@@ -48,7 +48,7 @@ void AttentionFlow::output(std::span<const double> state, double log_unit, bool 
                            std::span<double> out) const {
   const std::span<const double> masses = groups_.masses();
   assert(state.size() == masses.size() * attention_.dim);
-  attend(attention_, state, masses, {.lift = log_unit - log_unit_}, sums_);
+  attend(attention_, state, masses, {.lift = log_unit - log_unit_, .precision = precision_}, sums_);
   const std::size_t dim = attention_.dim;
   const bool softmax = attention_.rule == Rule::softmax;
   const double absolute = log_unit + sums_.offset;

@@ -36,6 +36,10 @@ class AttentionFlow final : public flow::Flow {
   bool simplify(const flow::Time& now, std::vector<double>& state) override;
   bool at_rest(std::span<const double> state) const override;
 
+  /// Single precision halves the time and has an error of its own (kernels/single_rows.hpp).
+  void set_precision(Precision precision) { precision_ = precision; }
+  Precision precision() const { return precision_; }
+
   const Attention& attention() const { return attention_; }
   const TokenGroups& groups() const { return groups_; }
   TokenGroups& groups() { return groups_; }
@@ -48,6 +52,7 @@ class AttentionFlow final : public flow::Flow {
   std::unique_ptr<Space> space_;
   TokenGroups groups_;
   double log_unit_, radius_;
+  Precision precision_ = Precision::f64;
   mutable AttentionSums sums_;  // scratch, reused between evaluations
 };
 

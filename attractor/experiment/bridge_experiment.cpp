@@ -11,10 +11,10 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/depth/attention_flow.hpp"
+#include "attractor/experiment/example_parameters.hpp"
 #include "attractor/experiment/select_experiment.hpp"
 #include "attractor/observe/merge_tree.hpp"
 #include "attractor/tokens/components.hpp"
-#include "attractor/training/problem_file.hpp"
 
 namespace attractor::experiment {
 namespace {
@@ -346,7 +346,7 @@ double logistic_weight(std::size_t tokens, double lead) {
 
 void validate(const BridgeParameters& p) {
   validate(training_parameters(p));
-  (void)start_of(p, training::read_problem(p.data));
+  (void)start_of(p, load_problem(p.data, "", training_parameters(p).seed));
 }
 
 BridgeRecord run_bridge(const BridgeParameters& p, const BridgeContext& context) {

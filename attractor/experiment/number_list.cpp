@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "attractor/base/error.hpp"
 #include "attractor/experiment/parameter.hpp"
 
@@ -14,6 +17,24 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+constexpr double kMostNumbers = 1e6;
+
+/// "from:to:count"; false for anything else.
+bool spaced(std::string_view item, double least, double most, std::vector<double>& numbers) {
+  const std::size_t first = item.find(':'), second = item.find(':', first + 1);
+  double from = 0, to = 0, count = 0;
+  if (second == item.npos || !parse_real(item.substr(0, first), from) ||
+      !parse_real(item.substr(first + 1, second - first - 1), to) ||
+      !parse_real(item.substr(second + 1), count))
+    return false;
+  if (!(std::min(from, to) >= least && std::max(from, to) <= most && std::isfinite(to - from) &&
+        count >= 2 && count <= kMostNumbers && count == std::floor(count)))
+    return false;
+  for (double k = 0; k < count; ++k)
+    numbers.push_back(k == count - 1 ? to : from + (to - from) * k / (count - 1));
+  return true;
+}
+
 }  // namespace
 
 std::vector<double> number_list(std::string_view name, std::string_view text, double least,
@@ -24,11 +45,13 @@ std::vector<double> number_list(std::string_view name, std::string_view text, do
     const std::size_t comma = text.find(',');
     const std::string_view item = trimmed(text.substr(0, comma));
     double value = 0;
-    if (!parse_real(item, value) || !(value >= least && value <= most))
+    if (parse_real(item, value) && value >= least && value <= most)
+      numbers.push_back(value);
+    else if (!spaced(item, least, most, numbers))
       throw Error(fmt::format(
-          "{} holds '{}', which is not allowed; allowed: comma-separated numbers from {} to {}",
+          "{} holds '{}', which is not allowed; allowed: comma-separated numbers from {} to {}, "
+          "or from:to:count",
           name, item, least, most));
-    numbers.push_back(value);
     if (comma == std::string_view::npos) return numbers;
     text.remove_prefix(comma + 1);
   }

@@ -1,4 +1,5 @@
-// Lists of numbers as one word of the command line: "0.5,0.9,0.99".
+// Lists of numbers as one word of the command line: "0.5,0.9,0.99", or evenly spaced
+// "0.1:9:90", from:to:count, also mixed.
 #pragma once
 
 #include <string_view>

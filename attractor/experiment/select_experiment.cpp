@@ -10,8 +10,8 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/random.hpp"
+#include "attractor/experiment/example_parameters.hpp"
 #include "attractor/experiment/select_training.hpp"
-#include "attractor/training/problem_file.hpp"
 
 namespace attractor::experiment {
 namespace {
@@ -43,8 +43,7 @@ void draw_factors(Problem& problem, const SelectParameters& p) {
 }
 
 Problem prepare(const SelectParameters& p, const std::string& files_from) {
-  Problem problem = training::read_problem(
-      files_from.empty() ? p.data : (std::filesystem::path(files_from) / p.data).string());
+  Problem problem = load_problem(p.data, files_from, p.seed);
   const AttentionPart part = training::trained_named(p.train).attention;
   if (part == AttentionPart::factors) draw_factors(problem, p);
   const bool has_keys = part == AttentionPart::prompt && !problem.weights.empty();

@@ -60,6 +60,11 @@ class Flow {
   virtual bool simplify(const Time& /*now*/, std::vector<double>& /*state*/) { return false; }
   /// Nothing will ever move again (one token left).
   virtual bool at_rest(std::span<const double> /*state*/) const { return false; }
+
+  /// The largest over all who share the state, for a flow of which this process holds a part only;
+  /// every decision about the whole goes through it. What else a flow says of its state
+  /// (fitting_log_unit, simplify, at_rest) must be the same for all of them.
+  virtual double largest(double local) const { return local; }
 };
 
 }  // namespace attractor::flow

@@ -27,6 +27,8 @@ class Loop {
  public:
   Loop(Flow& flow, const Tableau& method, const Plan& plan, Progress& progress, const Hooks& hooks)
       : flow_(flow), plan_(plan), p_(progress), hooks_(hooks), stepper_(method, plan.noise) {
+    // Who shares the state stops with the first one who wants to.
+    if (hooks.stop) stop_ = [this] { return flow_.largest(hooks_.stop() ? 1 : 0) > 0; };
     noisy_ = method.stochastic && (flow.noise() > 0 || flow.common_noise() > 0);
     if (!p_.started) p_.log_unit = flow.log_unit();
     if (!method.adaptive()) plan_fixed_steps();
@@ -41,7 +43,7 @@ class Loop {
     }
     for (;;) {
       if (hooks_.safe_point) hooks_.safe_point(p_);
-      if (hooks_.stop && hooks_.stop()) return Status::interrupted;
+      if (stop_ && stop_()) return Status::interrupted;
       if (finished()) return Status::complete;
       if (!noisy_ && flow_.at_rest(p_.state)) return rest(Status::collapsed);
       if (p_.steps + p_.rejected >= plan_.max_steps) return Status::too_many_steps;
@@ -76,8 +78,8 @@ class Loop {
   // Brings the unit of time to the scale of the motion; returns the largest speed in that unit.
   double fit_unit() {
     const auto speed = [&] {
-      return largest_speed(stepper_.drift(flow_, p_.time, p_.state, p_.log_unit), p_.state,
-                           flow_.space());
+      return flow_.largest(largest_speed(stepper_.drift(flow_, p_.time, p_.state, p_.log_unit),
+                                         p_.state, flow_.space()));
     };
     double present = speed();
     if (!stepper_.tableau().adaptive() || (present > kSlowest && present < kFastest))
@@ -134,7 +136,7 @@ class Loop {
 
   Status fixed_step() {
     const auto error =
-        stepper_.attempt(flow_, p_.time, p_.state, fixed_step_, p_.log_unit, hooks_.stop, p_.steps);
+        stepper_.attempt(flow_, p_.time, p_.state, fixed_step_, p_.log_unit, stop_, p_.steps);
     if (!error) return Status::interrupted;
     if (std::isnan(*error)) return Status::not_finite;
     const Time after(static_cast<double>(p_.steps + 1) * fixed_step_, p_.log_unit);
@@ -155,7 +157,7 @@ class Loop {
     for (;;) {
       const bool last = !endless() && p_.step >= remaining;
       const double h = last ? remaining : p_.step;
-      const auto error = stepper_.attempt(flow_, p_.time, p_.state, h, p_.log_unit, hooks_.stop);
+      const auto error = stepper_.attempt(flow_, p_.time, p_.state, h, p_.log_unit, stop_);
       if (!error) {  // as if this step had not begun
         p_.step = first_step;
         p_.rejected = rejected;
@@ -193,6 +195,7 @@ class Loop {
   const Plan& plan_;
   Progress& p_;
   const Hooks& hooks_;
+  std::function<bool()> stop_;
   Stepper stepper_;
   std::uint64_t fixed_steps_ = 0;
   double fixed_step_ = 0;

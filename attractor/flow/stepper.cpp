@@ -1,6 +1,8 @@
 #include "attractor/flow/stepper.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cassert>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -12,6 +14,134 @@ namespace attractor::flow {
 namespace {
 
 std::size_t grain(std::size_t dim) { return std::max<std::size_t>(1, 8192 / dim); }
+
+/// The terms factor * k of a weighted sum that are not zero.
+struct Terms {
+  static constexpr std::size_t kMost = 8;
+  std::size_t count = 0;
+  double factor[kMost];
+  const double* k[kMost];
+};
+
+/// out = from + sum of the terms, one pass over memory.
+template <std::size_t kCount>
+void add_terms(const Terms& terms, const double* from, std::size_t size, double* __restrict out) {
+  double factor[kCount + 1];
+  const double* k[kCount + 1];
+  std::copy_n(terms.factor, kCount, factor);
+  std::copy_n(terms.k, kCount, k);
+  for (std::size_t c = 0; c < size; ++c) {
+    double sum = from[c];
+    for (std::size_t s = 0; s < kCount; ++s) sum += factor[s] * k[s][c];
+    out[c] = sum;
+  }
+}
+
+using AddTerms = void (*)(const Terms&, const double*, std::size_t, double*);
+
+template <std::size_t... kCounts>
+constexpr std::array<AddTerms, sizeof...(kCounts)> each_count(std::index_sequence<kCounts...>) {
+  return {add_terms<kCounts>...};
+}
+
+constexpr auto kAddTerms = each_count(std::make_index_sequence<Terms::kMost + 1>());
+
+/// out = from + scale sum_s weights[s] k_s over the coordinates [begin, begin + size).
+void weighted_sum(const std::vector<double>& weights, double scale,
+                  const std::vector<std::vector<double>>& k, const double* from, std::size_t begin,
+                  std::size_t size, double* out) {
+  Terms terms;
+  for (std::size_t s = 0; s < weights.size(); ++s) {
+    if (weights[s] == 0) continue;
+    assert(terms.count < Terms::kMost);
+    terms.factor[terms.count] = scale * weights[s];
+    terms.k[terms.count++] = k[s].data() + begin;
+  }
+  kAddTerms[terms.count](terms, from, size, out);
+}
+
+/// Squared lengths of consecutive points.
+template <std::size_t kDim>
+void squares(std::span<const double> points, std::size_t dim, double* out) {
+  if constexpr (kDim > 0) dim = kDim;
+  for (std::size_t i = 0; i < points.size() / dim; ++i) {
+    double sum = 0;
+    for (std::size_t c = i * dim; c < (i + 1) * dim; ++c) sum += points[c] * points[c];
+    out[i] = sum;
+  }
+}
+
+void squares_of(std::span<const double> points, std::size_t dim, double* out) {
+  switch (dim) {
+    case 1:
+      return squares<1>(points, dim, out);
+    case 2:
+      return squares<2>(points, dim, out);
+    case 3:
+      return squares<3>(points, dim, out);
+    default:
+      return squares<0>(points, dim, out);
+  }
+}
+
+constexpr std::size_t kTogether = 64;  // points whose lengths are taken at once
+
+/// Calls work(first, count) for pieces of at most kTogether of the points [begin, end).
+template <class Work>
+void in_pieces(std::size_t begin, std::size_t end, const Work& work) {
+  for (; begin < end; begin += kTogether) work(begin, std::min(kTogether, end - begin));
+}
+
+// Spaces are final: asked for their kind once for a block, not called once for a point. The results
+// are those of Space::retract, bit for bit.
+void retract_points(const Space& space, std::span<double> points) {
+  if (dynamic_cast<const Euclidean*>(&space)) return;
+  const bool sphere = dynamic_cast<const Sphere*>(&space) != nullptr;
+  const std::size_t dim = space.dim();
+  in_pieces(0, points.size() / dim, [&](std::size_t first, std::size_t count) {
+    const std::span<double> x = points.subspan(first * dim, count * dim);
+    double square[kTogether];
+    if (sphere) squares_of(x, dim, square);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!sphere || !(square[i] > 1e-300 && square[i] < 1e300)) {
+        space.retract(x.subspan(i * dim, dim));
+        continue;
+      }
+      const double length = std::sqrt(square[i]);
+      for (std::size_t c = i * dim; c < (i + 1) * dim; ++c) x[c] /= length;
+    }
+  });
+}
+
+bool finite(std::span<const double> x) {
+  std::size_t others = 0;
+  for (const double c : x) others += !(std::abs(c) <= std::numeric_limits<double>::max());
+  return others == 0;
+}
+
+/// The largest |h sum_s weights[s] k_s| / scale(x) over the points [begin, end) of x; NaN wins.
+double largest_error(const Space& space, const std::vector<double>& weights, double h,
+                     const std::vector<std::vector<double>>& k, std::span<const double> x,
+                     std::size_t begin, std::size_t end) {
+  const std::size_t dim = space.dim();
+  const std::vector<double> zeros(kTogether * dim, 0.0);
+  std::vector<double> error(kTogether * dim);
+  double worst = 0, surely_less = 0;
+  in_pieces(begin, end, [&](std::size_t first, std::size_t count) {
+    double square[kTogether];
+    weighted_sum(weights, 1, k, zeros.data(), first * dim, count * dim, error.data());
+    squares_of(std::span(error).first(count * dim), dim, square);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (square[i] < surely_less) continue;  // scales are 1 or more
+      const double scale = space.scale(x.subspan((first + i) * dim, dim));
+      const double relative = std::abs(h) * std::sqrt(square[i]) / scale;
+      if (relative <= worst || std::isnan(worst)) continue;
+      worst = relative;
+      surely_less = (1 - 1e-12) * (worst / h) * (worst / h);
+    }
+  });
+  return worst;
+}
 
 }  // namespace
 
@@ -25,14 +155,7 @@ Stepper::Stepper(Tableau tableau, const Noise& noise)
 // out = x + h sum_s weights[s] k_s over the coordinates [begin, end).
 void Stepper::combine(const std::vector<double>& weights, std::size_t begin, std::size_t end,
                       double* out) const {
-  std::copy(from_.begin() + static_cast<std::ptrdiff_t>(begin),
-            from_.begin() + static_cast<std::ptrdiff_t>(end), out);
-  for (std::size_t s = 0; s < weights.size(); ++s) {
-    if (weights[s] == 0) continue;
-    const double factor = h_ * weights[s];
-    const double* k = stage_[s].data() + begin;
-    for (std::size_t c = 0; c < end - begin; ++c) out[c] += factor * k[c];
-  }
+  weighted_sum(weights, h_, stage_, from_.data() + begin, begin, end - begin, out);
 }
 
 std::span<const double> Stepper::drift(const Flow& flow, const Time& now,
@@ -61,8 +184,7 @@ std::optional<double> Stepper::attempt(const Flow& flow, const Time& start,
   const auto move = [&](const std::vector<double>& weights) {
     parallel_for(points, grain(dim), [&](std::size_t begin, std::size_t end) {
       combine(weights, begin * dim, end * dim, next_.data() + begin * dim);
-      for (std::size_t i = begin; i < end; ++i)
-        space_->retract(std::span(next_).subspan(i * dim, dim));
+      retract_points(*space_, std::span(next_).subspan(begin * dim, (end - begin) * dim));
     });
   };
   for (std::size_t s = 1; s < stage_.size(); ++s) {
@@ -77,7 +199,7 @@ std::optional<double> Stepper::attempt(const Flow& flow, const Time& start,
   // With first-same-as-last the final stage already sits at the result.
   if (!tableau_.first_same_as_last) move(tableau_.b);
   if (tableau_.stochastic) add_noise(flow, log_unit, step);
-  return error_norm();
+  return flow.largest(error_norm());
 }
 
 // The kick is tangent where the drift has led; the order of the two does not matter to order h.
@@ -113,22 +235,11 @@ double Stepper::error_norm() const {
   const std::size_t dim = space_->dim(), points = next_.size() / dim;
   std::vector<double> block_error((points + grain(dim) - 1) / grain(dim), 0.0);
   parallel_for(points, grain(dim), [&](std::size_t begin, std::size_t end) {
-    double worst = 0;
-    for (std::size_t i = begin; i < end; ++i) {
-      double squared = 0;
-      for (std::size_t c = i * dim; c < (i + 1) * dim; ++c) {
-        double e = 0;
-        for (std::size_t s = 0; s < tableau_.error.size(); ++s)
-          e += tableau_.error[s] * stage_[s][c];
-        // Adds 0 for a finite coordinate and NaN for any other.
-        squared += e * e + 0 * next_[c];
-      }
-      const double error =
-          std::abs(h_) * std::sqrt(squared) / space_->scale(std::span(next_).subspan(i * dim, dim));
-      worst = error <= worst ? worst : error;  // keeps NaN
-      if (std::isnan(worst)) break;
-    }
-    block_error[begin / grain(dim)] = worst;
+    if (!finite(std::span(next_).subspan(begin * dim, (end - begin) * dim)))
+      block_error[begin / grain(dim)] = std::numeric_limits<double>::quiet_NaN();
+    else if (!tableau_.error.empty())
+      block_error[begin / grain(dim)] =
+          largest_error(*space_, tableau_.error, h_, stage_, next_, begin, end);
   });
   double worst = 0;
   for (double error : block_error) {
@@ -149,7 +260,7 @@ void Stepper::interpolate(double theta, std::span<double> out) const {
   const std::vector<double> weights = tableau_.dense(theta);
   parallel_for(points, grain(dim), [&](std::size_t begin, std::size_t end) {
     combine(weights, begin * dim, end * dim, out.data() + begin * dim);
-    for (std::size_t i = begin; i < end; ++i) space_->retract(out.subspan(i * dim, dim));
+    retract_points(*space_, out.subspan(begin * dim, (end - begin) * dim));
   });
 }
 

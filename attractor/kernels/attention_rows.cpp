@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attractor/base/threads.hpp"
+#include "attractor/kernels/logit_lanes.hpp"
 #include "attractor/kernels/logit_panels.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -153,7 +154,7 @@ template <bool kDistance>
 HWY_INLINE V row_weight(V logit) {
   const D d;
   if constexpr (kDistance) return exp_bounded(d, logit);
-  const V w = exp2_eighths(d, logit, hn::Set(d, 8 * 1.4426950408889634));
+  const V w = exp2_steps(d, logit, hn::Set(d, 8 * 1.4426950408889634));
   return hn::IfThenElseZero(hn::Gt(logit, hn::Set(d, -708.0)), w);
 }
 
@@ -276,8 +277,10 @@ void distance_rows(const DistanceSources& in, std::span<const std::uint32_t> row
   });
 }
 
-void logit_rows(const LogitSources& in, std::span<const std::uint32_t> rows, const RowSums& out) {
-  if (logit_panels_apply(in)) return logit_panels(in, rows, out);
+void logit_rows(const LogitSources& in, std::span<const std::uint32_t> rows, const RowSums& out,
+                Precision precision) {
+  if (logit_lanes_apply(in, precision)) return logit_lanes(in, rows, out, precision);
+  if (logit_panels_apply(in, precision)) return logit_panels(in, rows, out, precision);
   const std::size_t n = in.masses.size(), count = rows.empty() ? n : rows.size();
   assert(in.queries.size() == n * in.dim && out.weight.size() == count && out.peak.size() == count);
   const RowsJob job{in.dim,

@@ -13,12 +13,15 @@
 // pull of 1e-300 is as accurate as one of 1. Each row is summed over j in order by one SIMD lane,
 // or for logit rows of many coordinates as logit_panels.hpp does: the result does not depend on the
 // number of threads, nor on the vector length among targets with FMA. Cost: about 4 dim + 25
-// operations a pair. All distance rows at once: symmetric_rows.hpp is faster.
+// operations a pair, fewer in logit_lanes.hpp. All distance rows at once: symmetric_rows.hpp is
+// faster. In f32 (single_rows.hpp) logit rows are taken where lanes or panels apply, else in f64.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+
+#include "attractor/kernels/single_rows.hpp"
 
 namespace attractor::kernels {
 
@@ -51,7 +54,7 @@ struct RowSums {
 void distance_rows(const DistanceSources& sources, std::span<const std::uint32_t> rows,
                    const RowSums& out);
 void logit_rows(const LogitSources& sources, std::span<const std::uint32_t> rows,
-                const RowSums& out);
+                const RowSums& out, Precision precision = Precision::f64);
 
 /// The same sums in plain loops: what the fused ones are tested against.
 void distance_rows_reference(const DistanceSources& sources, std::span<const std::uint32_t> rows,

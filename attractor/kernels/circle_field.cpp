@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/planner.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/kernels/circle_passes.hpp"
 #include "attractor/kernels/circle_series.hpp"
@@ -20,12 +21,6 @@ namespace {
 
 constexpr std::size_t kBlock = 16384;  // tokens: fixed, so that sums are too
 constexpr double kPi = std::numbers::pi;
-
-// FFTW's planner is the one part of it that threads must not enter together.
-std::mutex& planner() {
-  static std::mutex mutex;
-  return mutex;
-}
 
 /// Rows of real functions on the cells and of their Fourier coefficients; FFTW_ESTIMATE: equal
 /// plans, equal bits.
@@ -103,12 +98,15 @@ struct CircleField::Plan {
 
 // Block after block: the same sums for any number of threads.
 void CircleField::Plan::add_moments() {
-  const std::size_t count = design.powers;
-  std::fill_n(rows.values(0), count * rows.stride(), 0.0);
-  for (const CircleBlock& block : blocks)
-    for (std::size_t piece = 0; piece < block.pieces.size(); ++piece)
-      for (std::size_t b = 0; b < count; ++b)
-        rows.values(b)[block.pieces[piece].cell] += block.moments[piece * count + b];
+  const std::size_t count = design.powers, stride = rows.stride();
+  std::fill_n(rows.values(0), count * stride, 0.0);
+  for (const CircleBlock& block : blocks) {
+    const double* moment = block.moments.data();
+    for (const CirclePiece& piece : block.pieces) {
+      double* value = rows.values(0) + piece.cell;
+      for (std::size_t b = 0; b < count; ++b) value[b * stride] += *moment++;
+    }
+  }
 }
 
 // S_k = sum_b (-i)^b q_b m_b(k), m_b the transform of the moments; returns the sum of the weights
@@ -139,7 +137,8 @@ void CircleField::Plan::polynomials() {
   const std::size_t count = re.size(), all = design.cells / 2 + 1;
   for (std::size_t b = 0; b <= design.powers; ++b) {
     fftw_complex* m = rows.modes(b);
-    std::fill(&m[0][0], &m[0][0] + 2 * all, 0.0);
+    m[0][0] = m[0][1] = 0;
+    std::fill(&m[count][0], &m[all][0], 0.0);
     if (b == design.powers) {
       for (std::size_t k = 0; k < count; ++k) {
         m[k][0] = modes.value[k] * re[k];

@@ -29,19 +29,20 @@ constexpr auto kInverse = [] {
   for (std::size_t b = 1; b < inverse.size(); ++b) inverse[b] = 1 / static_cast<double>(b);
   return inverse;
 }();
-constexpr std::size_t kVectors = 4;  // taken together: independent chains for the FMA units
+constexpr std::size_t kVectors = 4;  // taken together: independent chains for the FMA units; the
+                                     // rest of a piece goes one by one
 constexpr std::size_t kLanes = hn::MaxLanes(D());
 constexpr std::size_t kChunk = kVectors * kLanes;
 
-/// sums[b] += the terms w u^b of the first `count` tokens of a chunk, u in half cells; without
+/// sums[b] += the terms w u^b of the first `count` tokens of some vectors, u in half cells; without
 /// weights sums[0] is left to the caller. False if one lies outside.
-template <bool kWeighted, bool kWhole>
+template <bool kWeighted, bool kWhole, std::size_t kTogether>
 HWY_INLINE bool add_powers(const double* angles, const double* weights, std::size_t count,
                            double centre, double scale, std::size_t powers, V* sums) {
   const D d;
-  V u[kVectors], term[kVectors];
+  V u[kTogether], term[kTogether];
   auto inside = hn::FirstN(d, kLanes);
-  for (std::size_t v = 0; v < kVectors; ++v) {
+  for (std::size_t v = 0; v < kTogether; ++v) {
     u[v] = hn::LoadU(d, angles + v * kLanes);
     u[v] = hn::Mul(hn::Sub(u[v], hn::Set(d, centre)), hn::Set(d, scale));
     term[v] = kWeighted ? hn::LoadU(d, weights + v * kLanes) : u[v];
@@ -53,8 +54,11 @@ HWY_INLINE bool add_powers(const double* angles, const double* weights, std::siz
     inside = hn::And(inside, hn::Le(hn::Abs(u[v]), hn::Set(d, kCircleReach)));
   }
   for (std::size_t b = kWeighted ? 0 : 1; b < powers; ++b) {
-    sums[b] = hn::Add(sums[b], hn::Add(hn::Add(term[0], term[1]), hn::Add(term[2], term[3])));
-    for (std::size_t v = 0; v < kVectors; ++v) term[v] = hn::Mul(term[v], u[v]);
+    if constexpr (kTogether == kVectors)
+      sums[b] = hn::Add(sums[b], hn::Add(hn::Add(term[0], term[1]), hn::Add(term[2], term[3])));
+    else
+      sums[b] = hn::Add(sums[b], term[0]);
+    for (std::size_t v = 0; v < kTogether; ++v) term[v] = hn::Mul(term[v], u[v]);
   }
   return hn::AllTrue(d, inside);
 }
@@ -72,7 +76,11 @@ HWY_INLINE std::size_t before_edge(const double* angles, std::size_t most, doubl
 template <bool kWeighted>
 bool gather_piece(const CircleJob& job, std::size_t& i, std::size_t end, CircleBlock& block) {
   const D d;
-  const std::size_t cell = job.cell(job.angles[i]), first = i;
+  const std::size_t first = i;
+  // Mostly the next cell: a guess that the processor need not wait for.
+  std::size_t cell = block.pieces.empty() ? job.cells : block.pieces.back().cell + 1;
+  if (cell >= job.cells || !(job.angles[i] >= job.edge(cell - 1) && job.angles[i] < job.edge(cell)))
+    cell = job.cell(job.angles[i]);
   if (cell == job.cells) return false;
   const double centre = job.centre(cell), edge = job.edge(cell), scale = 2 / job.width;
   V sums[kMostCirclePowers];
@@ -80,8 +88,8 @@ bool gather_piece(const CircleJob& job, std::size_t& i, std::size_t end, CircleB
   bool inside = true;
   const double* weights = kWeighted ? job.weights : job.angles;
   for (; i + kChunk <= end && job.angles[i + kChunk - 1] < edge; i += kChunk)
-    inside &= add_powers<kWeighted, true>(job.angles + i, weights + i, kChunk, centre, scale,
-                                          job.powers, sums);
+    inside &= add_powers<kWeighted, true, kVectors>(job.angles + i, weights + i, kChunk, centre,
+                                                    scale, job.powers, sums);
   if (i < end) {
     double near_end[2][kChunk];  // a chunk must not be read past the last token
     const double *angles = job.angles + i, *masses = weights + i;
@@ -94,12 +102,15 @@ bool gather_piece(const CircleJob& job, std::size_t& i, std::size_t end, CircleB
     }
     std::size_t count = before_edge(angles, std::min(kChunk, end - i), edge);
     if (i == first) count = std::max<std::size_t>(count, 1);  // the edge is known to rounding
-    inside &= add_powers<kWeighted, false>(angles, masses, count, centre, scale, job.powers, sums);
+    for (std::size_t k = 0; k < count; k += kLanes)
+      inside &= add_powers<kWeighted, false, 1>(angles + k, masses + k, count - k, centre, scale,
+                                                job.powers, sums);
     i += count;
   }
   block.pieces.push_back({static_cast<std::uint32_t>(cell), static_cast<std::uint32_t>(i - first)});
-  block.moments.resize(block.pieces.size() * job.powers);
-  double* moments = block.moments.data() + block.moments.size() - job.powers;
+  const std::size_t needed = block.pieces.size() * job.powers;
+  if (block.moments.size() < needed) block.moments.resize(2 * needed);
+  double* moments = block.moments.data() + needed - job.powers;
   for (std::size_t b = 0; b < job.powers; ++b) moments[b] = hn::GetLane(hn::SumOfLanes(d, sums[b]));
   if (!kWeighted) moments[0] = static_cast<double>(i - first);
   return inside;
@@ -107,7 +118,6 @@ bool gather_piece(const CircleJob& job, std::size_t& i, std::size_t end, CircleB
 
 void gather(const CircleJob& job, CircleBlock& block) {
   block.pieces.clear();
-  block.moments.clear();
   block.in_order = true;
   for (std::size_t i = block.begin; i < block.end && block.in_order;)
     block.in_order = job.weights ? gather_piece<true>(job, i, block.end, block)
@@ -131,25 +141,25 @@ struct Chunk {
   double *pull, *partition, *mean;
 };
 
-template <bool kPartition>
+template <bool kPartition, std::size_t kTogether>
 HWY_INLINE void evaluate_chunk(const Local& local, const Chunk& chunk, double factor,
                                Extremes& seen) {
   const D d;
   const V one = hn::Set(d, 1.0), tiny = hn::Set(d, 1e-300);
-  V u[kVectors], pull[kVectors], partition[kVectors];
-  for (std::size_t v = 0; v < kVectors; ++v) {
+  V u[kTogether], pull[kTogether], partition[kTogether];
+  for (std::size_t v = 0; v < kTogether; ++v) {
     u[v] = hn::LoadU(d, chunk.angles + v * kLanes);
     u[v] = hn::Mul(hn::Sub(u[v], hn::Set(d, local.centre)), hn::Set(d, local.scale));
     pull[v] = hn::Set(d, local.pull[local.powers - 1]);
     partition[v] = hn::Set(d, local.partition[local.powers]);
   }
   for (std::size_t b = local.powers - 1; b-- > 0;)
-    for (std::size_t v = 0; v < kVectors; ++v) {
+    for (std::size_t v = 0; v < kTogether; ++v) {
       pull[v] = hn::MulAdd(pull[v], u[v], hn::Set(d, local.pull[b]));
       if constexpr (kPartition)
         partition[v] = hn::MulAdd(partition[v], u[v], hn::Set(d, local.partition[b + 1]));
     }
-  for (std::size_t v = 0; v < kVectors; ++v) {
+  for (std::size_t v = 0; v < kTogether; ++v) {
     const std::size_t at = v * kLanes;
     seen.largest_pull = hn::Max(seen.largest_pull, hn::Abs(pull[v]));
     if (chunk.pull) hn::StoreU(hn::Mul(pull[v], hn::Set(d, factor)), d, chunk.pull + at);
@@ -167,29 +177,33 @@ HWY_INLINE void evaluate_chunk(const Local& local, const Chunk& chunk, double fa
   }
 }
 
-/// Chunks of a piece; the last one is moved back to end with it, a short piece is padded.
+/// Chunks of a piece, then vectors: the last one is moved back to end with it, a short piece
+/// padded.
 template <bool kPartition>
 void evaluate_piece(const CircleJob& job, std::size_t begin, std::size_t count, const Local& local,
                     Extremes& extremes) {
   const CircleFieldOut& out = *job.out;
   const auto at = [](auto* values, std::size_t i) { return values ? values + i : nullptr; };
   Extremes seen = extremes;  // its own copy stays in registers
-  if (count >= kChunk) {
-    for (std::size_t k = 0; k < count; k += kChunk) {
-      const std::size_t i = begin + std::min(k, count - kChunk);
-      evaluate_chunk<kPartition>(local,
-                                 {job.angles + i, at(job.weights, i), at(out.pull.data(), i),
-                                  at(out.partition.data(), i), at(out.mean.data(), i)},
-                                 out.scale, seen);
-    }
+  const auto chunk = [&](std::size_t i) -> Chunk {
+    return {job.angles + i, at(job.weights, i), at(out.pull.data(), i), at(out.partition.data(), i),
+            at(out.mean.data(), i)};
+  };
+  if (count >= kLanes) {
+    std::size_t k = 0;
+    for (; k + kChunk <= count; k += kChunk)
+      evaluate_chunk<kPartition, kVectors>(local, chunk(begin + k), out.scale, seen);
+    for (; k < count; k += kLanes)
+      evaluate_chunk<kPartition, 1>(local, chunk(begin + std::min(k, count - kLanes)), out.scale,
+                                    seen);
   } else {
-    double padded[5][kChunk];
+    double padded[5][kLanes];
     const auto pad = [&](const double* from, double* to) {
-      std::fill(std::copy_n(from + begin, count, to), to + kChunk, from[begin]);
+      std::fill(std::copy_n(from + begin, count, to), to + kLanes, from[begin]);
     };
     pad(job.angles, padded[0]);
     if (job.weights) pad(job.weights, padded[1]);
-    evaluate_chunk<kPartition>(
+    evaluate_chunk<kPartition, 1>(
         local, {padded[0], job.weights ? padded[1] : nullptr, padded[2], padded[3], padded[4]},
         out.scale, seen);
     if (!out.pull.empty()) std::copy_n(padded[2], count, out.pull.data() + begin);

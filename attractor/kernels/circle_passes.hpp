@@ -23,7 +23,7 @@ struct CircleBlock {
   std::size_t begin = 0, end = 0;
   bool in_order = true;
   std::vector<CirclePiece> pieces;
-  std::vector<double> moments;  // pieces x powers
+  std::vector<double> moments;  // pieces x powers, then room
   double smallest_partition = 1, largest_mean = 0, largest_pull = 0;
 };
 

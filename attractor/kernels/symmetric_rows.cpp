@@ -1,10 +1,13 @@
 #include "attractor/kernels/symmetric_rows.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cassert>
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <utility>
+#include <vector>
 
 #include "attractor/base/threads.hpp"
 #include "attractor/kernels/symmetric_job.hpp"
@@ -26,28 +29,103 @@ HWY_BEFORE_NAMESPACE();
 namespace attractor::kernels {
 namespace HWY_NAMESPACE {
 
-template <bool kPlain>
-void tile(const SymmetricJob& job, Range rows, Range columns) {
+constexpr std::size_t kRowsMost = 256;  // terms of a sum in T
+
+template <bool kPlain, class T>
+void few(const SymmetricJob<T>& job, Range rows, Range columns, const Columns<T>& out) {
   switch (job.dim) {
     case 1:
-      return fused_tile<1, kPlain>(job, rows, columns);
+      return fused_tile<T, 1, kPlain>(job, rows, columns, out);
     case 2:
-      return fused_tile<2, kPlain>(job, rows, columns);
+      return fused_tile<T, 2, kPlain>(job, rows, columns, out);
     case 3:
-      return fused_tile<3, kPlain>(job, rows, columns);
-    case 4:
-      return fused_tile<4, kPlain>(job, rows, columns);
+      return fused_tile<T, 3, kPlain>(job, rows, columns, out);
     default:
       static_assert(kLargestFusedDim == 4);
-      // The columns' strips, points and pulls stay in the second cache while rows pass by.
-      const std::size_t most =
-          std::clamp<std::size_t>(32768 / job.dim / kStrip * kStrip, 32, kColumnsMost);
-      for (std::size_t j = columns.begin; j < columns.end; j += most)
-        wide_tile<kPlain>(job, rows, {j, std::min(columns.end, j + most)});
+      return fused_tile<T, 4, kPlain>(job, rows, columns, out);
   }
 }
 
-void symmetric_tile(const SymmetricJob& job, Range rows, Range columns) {
+// Doubles are summed in place.
+template <bool kPlain>
+void fused_columns(const SymmetricJob<double>& job, Range rows, Range columns) {
+  few<kPlain>(job, rows, columns, {0, job.padded, job.pull, job.weight, job.moment});
+}
+
+template <bool kPlain>
+void fused_columns(const SymmetricJob<float>& job, Range rows, Range columns) {
+  const std::size_t count = columns.end - columns.begin;
+  HWY_ALIGN float sums[kLargestFusedDim + 2][kFusedBlock];
+  const Columns<float> out{columns.begin, kFusedBlock, sums[2], sums[0], sums[1]};
+  for (std::size_t i = rows.begin; i < rows.end; i += kRowsMost) {
+    std::fill_n(sums[0], (job.dim + 2) * kFusedBlock, 0.0F);
+    few<kPlain>(job, {i, std::min(rows.end, i + kRowsMost)}, columns, out);
+    const auto flush = [&](const float* from, double* to) HWY_ATTR {
+      for (std::size_t k = 0; k < count; ++k) to[k] += static_cast<double>(from[k]);
+    };
+    flush(out.weight, job.weight + columns.begin);
+    if (!kPlain) flush(out.moment, job.moment + columns.begin);
+    for (std::size_t a = 0; a < job.dim; ++a)
+      flush(sums[2 + a], job.pull + a * job.padded + columns.begin);
+  }
+}
+
+// pull_j += sums_j - column_j x_j; for double the sums are in the pulls already.
+template <class T>
+void settle(const SymmetricJob<T>& job, Range columns, const T* column, const T* sums) {
+  const Tag<T> d;
+  for (std::size_t j = columns.begin; j < columns.end; ++j) {
+    const Vector<T> far = hn::Set(d, column[j - columns.begin]);
+    for (std::size_t panel = 0; panel < job.panels; ++panel)
+      for (std::size_t a = 0; a < kParts<T>; a += hn::Lanes(d)) {
+        const Vector<T> x = hn::Load(d, job.points + job.at(j, panel) + a);
+        const Vector<T> sum =
+            sums ? hn::Load(d, sums + job.at(j - columns.begin, panel) + a) : hn::Zero(d);
+        add_to(job.pull + job.at(j, panel) + a, hn::NegMulAdd(far, x, sum));
+      }
+  }
+}
+
+template <bool kPlain>
+void wide_columns(const SymmetricJob<double>& job, Range rows, Range columns,
+                  WideRows<double>& block, double*) {
+  wide_tile<kPlain>(job, rows, columns, {0, job.padded, job.pull, job.weight, job.moment}, block);
+  if (job.wants_pull) settle<double>(job, columns, block.column, nullptr);
+}
+
+template <bool kPlain>
+void wide_columns(const SymmetricJob<float>& job, Range rows, Range columns, WideRows<float>& block,
+                  float* sums) {
+  HWY_ALIGN float weight[kColumnsMost] = {}, moment[kColumnsMost] = {};
+  const std::size_t count = columns.end - columns.begin;
+  std::fill_n(sums, job.at(count, 0), 0.0F);
+  wide_tile<kPlain>(job, rows, columns, {columns.begin, count, sums, weight, moment}, block);
+  for (std::size_t k = 0; k < count; ++k) {
+    job.weight[columns.begin + k] += static_cast<double>(weight[k]);
+    if (!kPlain) job.moment[columns.begin + k] += static_cast<double>(moment[k]);
+  }
+  if (job.wants_pull) settle<float>(job, columns, block.column, sums);
+}
+
+template <bool kPlain, class T>
+void tile(const SymmetricJob<T>& job, Range rows, Range columns) {
+  if (job.dim <= kLargestFusedDim) return fused_columns<kPlain>(job, rows, columns);
+  // The columns' strips, points and pulls stay in the second cache while rows pass by.
+  const std::size_t most =
+      std::clamp<std::size_t>(4096 * kParts<T> / job.dim / kStrip<T> * kStrip<T>, 32, kColumnsMost);
+  static_assert(kColumnsMost <= kRowsMost);
+  auto sums = hwy::AllocateAligned<T>(sizeof(T) == 4 ? job.at(most, 0) : 1);
+  auto scaled = hwy::AllocateAligned<T>(8 * job.dim);
+  WideRows<T> block;
+  block.rows = scaled.get();
+  for (std::size_t j = columns.begin; j < columns.end; j += most)
+    wide_columns<kPlain>(job, rows, {j, std::min(columns.end, j + most)}, block, sums.get());
+}
+
+void symmetric_tile(const SymmetricJob<double>& job, Range rows, Range columns) {
+  job.plain ? tile<true>(job, rows, columns) : tile<false>(job, rows, columns);
+}
+void single_tile(const SymmetricJob<float>& job, Range rows, Range columns) {
   job.plain ? tile<true>(job, rows, columns) : tile<false>(job, rows, columns);
 }
 
@@ -59,89 +137,217 @@ HWY_AFTER_NAMESPACE();
 namespace attractor::kernels {
 
 HWY_EXPORT(symmetric_tile);
+HWY_EXPORT(single_tile);
 
 namespace {
 
 constexpr double kLog2e = 1.4426950408889634;
-constexpr std::size_t kPackGrain = 512;  // tokens, a multiple of kStrip
 
-// Aligned, zeroed storage of a job.
+void run_tile(const SymmetricJob<double>& job, Range rows, Range columns) {
+  HWY_DYNAMIC_DISPATCH(symmetric_tile)(job, rows, columns);
+}
+void run_tile(const SymmetricJob<float>& job, Range rows, Range columns) {
+  HWY_DYNAMIC_DISPATCH(single_tile)(job, rows, columns);
+}
+
+template <class T>
+bool fused(const SymmetricJob<T>& job) {
+  return job.dim <= kLargestFusedDim;
+}
+
+// Storage of a job; a block of tokens is zeroed by the thread that packs it.
+template <class T>
 struct Storage {
-  hwy::AlignedFreeUniquePtr<double[]> masses, points, strips, lengths, pull, weight, moment;
+  hwy::AlignedFreeUniquePtr<T[]> masses, lengths, points, strips;
+  hwy::AlignedFreeUniquePtr<double[]> pull, weight, moment;
+
+  explicit Storage(SymmetricJob<T>& job) {
+    const std::size_t flat = job.dim * job.padded;
+    const std::size_t size = fused(job) ? flat : job.at(job.padded, 0);
+    job.masses = (masses = hwy::AllocateAligned<T>(job.padded)).get();
+    job.lengths = (lengths = hwy::AllocateAligned<T>(job.padded)).get();
+    job.points = (points = hwy::AllocateAligned<T>(size)).get();
+    if (!fused(job)) job.strips = (strips = hwy::AllocateAligned<T>(flat)).get();
+    job.pull = (pull = hwy::AllocateAligned<double>(size)).get();
+    job.weight = (weight = hwy::AllocateAligned<double>(job.padded)).get();
+    job.moment = (moment = hwy::AllocateAligned<double>(job.padded)).get();
+  }
+
+  void clear(const SymmetricJob<T>& job, Range block) {
+    const auto zero = [](auto& array, std::size_t begin, std::size_t end) {
+      std::fill(array.get() + begin, array.get() + end, 0);
+    };
+    zero(masses, block.begin, block.end);
+    zero(lengths, block.begin, block.end);
+    zero(weight, block.begin, block.end);
+    zero(moment, block.begin, block.end);
+    if (fused(job)) {
+      for (std::size_t a = 0; a < job.dim; ++a) {
+        zero(points, a * job.padded + block.begin, a * job.padded + block.end);
+        zero(pull, a * job.padded + block.begin, a * job.padded + block.end);
+      }
+    } else {
+      zero(points, job.at(block.begin, 0), job.at(block.end, 0));
+      zero(pull, job.at(block.begin, 0), job.at(block.end, 0));
+      zero(strips, block.begin * job.dim, block.end * job.dim);
+    }
+  }
 };
 
-hwy::AlignedFreeUniquePtr<double[]> zeros(std::size_t count) {
-  auto array = hwy::AllocateAligned<double>(count);
-  std::fill_n(array.get(), count, 0.0);
-  return array;
+// Differences do not feel a common origin; floats do, where all tokens are near each other.
+std::vector<double> origin(const DistanceSources& in, double) {
+  return std::vector<double>(in.dim, 0.0);
+}
+std::vector<double> origin(const DistanceSources& in, float) {
+  constexpr std::size_t kSome = 64;
+  const std::size_t n = in.masses.size();
+  std::vector<double> centre(in.dim, 0.0);
+  for (std::size_t k = 0; k < kSome; ++k)
+    for (std::size_t a = 0; a < in.dim; ++a)
+      centre[a] += in.points[k * n / kSome * in.dim + a] / kSome;
+  return centre;
 }
 
-bool fused(const SymmetricJob& job) { return job.dim <= kLargestFusedDim; }
+// One evaluation. First every block of tokens with itself, then the rounds of a tournament, in
+// which a pair of blocks waits for nothing but their own pairs of the round before.
+template <class T>
+class Tournament {
+ public:
+  Tournament(const DistanceSources& in, const RowSums& out, SymmetricJob<T>& job)
+      : in_(in), out_(out), job_(job), storage_(job), origin_(origin(in, T())) {
+    const auto [least, most] = std::minmax_element(in.masses.begin(), in.masses.end());
+    unit_ = *least;
+    even_ = *least == *most;
+    const std::size_t parts = fused(job) && sizeof(T) == 4 ? 8 : 16;
+    const std::size_t largest = fused(job) ? kFusedBlock : kColumnsMost;
+    size_ = std::clamp<std::size_t>(job.n / parts / kStrip<T> * kStrip<T>, 128, largest);
+    blocks_ = (job.padded + size_ - 1) / size_;
+    players_ = blocks_ + blocks_ % 2;
+    longest_.resize(blocks_);
+    steps_ = std::make_unique<std::atomic<std::size_t>[]>(blocks_);
+  }
 
-void pack(const DistanceSources& in, const SymmetricJob& job, double unit, Storage& storage) {
-  parallel_for(job.n, kPackGrain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      storage.masses[i] = in.masses[i] / unit;
-      const double* x = in.points.data() + i * job.dim;
-      storage.lengths[i] = std::inner_product(x, x + job.dim, x, 0.0);
-      for (std::size_t a = 0; a < job.dim; ++a) {
-        if (fused(job)) {
-          storage.points[a * job.padded + i] = x[a];
-        } else {
-          storage.points[job.at(i, a / 8) + a % 8] = x[a];
-          storage.strips[(i / kStrip * job.dim + a) * kStrip + i % kStrip] = x[a];
-        }
-      }
-    }
-  });
-}
-
-void unpack(const SymmetricJob& job, double unit, const RowSums& out) {
-  parallel_for(job.n, kPackGrain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const double scale = unit / job.masses[i];
-      out.weight[i] = job.weight[i] * scale;
-      if (!out.moment.empty()) out.moment[i] = -job.half_beta * job.moment[i] * scale;
-      if (out.pull.empty()) continue;
-      for (std::size_t a = 0; a < job.dim; ++a)
-        out.pull[i * job.dim + a] =
-            scale * job.pull[fused(job) ? a * job.padded + i : job.at(i, a / 8) + a % 8];
-    }
-  });
-}
-
-// Block t of a round-robin tournament of `players` (even; the last stays): its pair in this round.
-std::pair<std::size_t, std::size_t> match(std::size_t players, std::size_t round, std::size_t t) {
-  const std::size_t ring = players - 1;
-  if (t == 0) return {round, ring};
-  return std::minmax({(round + t) % ring, (round + ring - t) % ring});
-}
-
-// First every block with itself, then the rounds of the tournament.
-void play(const SymmetricJob& job) {
-  const std::size_t size =
-      std::clamp<std::size_t>(job.n / 16 / kStrip * kStrip, 64, fused(job) ? 512 : kColumnsMost);
-  const std::size_t blocks = (job.padded + size - 1) / size, players = blocks + blocks % 2;
-  const auto range = [&](std::size_t b) {
-    return Range{b * size, std::min(job.padded, (b + 1) * size)};
-  };
-  // Blocks a thread takes at once: about 50 microseconds of work.
-  const double block_ns =
-      static_cast<double>(size * size) * (1 + 0.1 * static_cast<double>(job.dim));
-  const auto grain = static_cast<std::size_t>(std::ceil(50e3 / block_ns));
-  parallel_for(blocks, 2 * grain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t b = begin; b < end; ++b)
-      HWY_DYNAMIC_DISPATCH(symmetric_tile)(job, range(b), range(b));
-  });
-  for (std::size_t round = 0; round + 1 < players; ++round) {
-    parallel_for(players / 2, grain, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t t = begin; t < end; ++t) {
-        const auto [rows, columns] = match(players, round, t);
-        if (columns < blocks)
-          HWY_DYNAMIC_DISPATCH(symmetric_tile)(job, range(rows), range(columns));
-      }
+  void play() {
+    const std::size_t pairs = (players_ - 1) * (players_ / 2);
+    const std::size_t tasks = blocks_ + blocks_ + pairs + blocks_;
+    // A task should take a few microseconds, all of them enough to wake another thread for.
+    const double task_ns = static_cast<double>(size_ * size_ * sizeof(T)) *
+                           (0.06 + 0.015 * static_cast<double>(job_.dim));
+    const bool alone = task_ns * static_cast<double>(pairs + blocks_) < 20e3;
+    parallel_for(tasks, alone ? tasks : 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t task = begin; task < end; ++task) run(task);
     });
   }
+
+ private:
+  Range range(std::size_t b) const { return {b * size_, std::min(job_.padded, (b + 1) * size_)}; }
+
+  void run(std::size_t task) {
+    if (task < blocks_) return pack(task);
+    task -= blocks_;
+    if (task < blocks_) {
+      wait_until([&] { return packed_ == blocks_; });
+      return meet(task, task, 0);
+    }
+    task -= blocks_;
+    if (task < (players_ - 1) * (players_ / 2)) {
+      const std::size_t round = task / (players_ / 2);
+      const auto [rows, columns] = match(round, task % (players_ / 2));
+      return meet(rows, columns, round + 1);
+    }
+    unpack(task - (players_ - 1) * (players_ / 2));
+  }
+
+  // Pair t of a round: players in a ring which turns, but for the last one.
+  std::pair<std::size_t, std::size_t> match(std::size_t round, std::size_t t) const {
+    const std::size_t ring = players_ - 1;
+    if (t == 0) return {round, ring};
+    return std::minmax({(round + t) % ring, (round + ring - t) % ring});
+  }
+
+  void meet(std::size_t rows, std::size_t columns, std::size_t step) {
+    wait_until(
+        [&] { return steps_[rows] == step && (columns == blocks_ || steps_[columns] == step); });
+    if (columns < blocks_) {
+      SymmetricJob<T> job = job_;
+      const double longest = *std::max_element(longest_.begin(), longest_.end());
+      job.plain = even_ && out_.moment.empty() && 4 * longest < static_cast<double>(job.limit);
+      run_tile(job, range(rows), range(columns));
+    }
+    steps_[rows] = step + 1;
+    if (columns != rows && columns < blocks_) steps_[columns] = step + 1;
+  }
+
+  void pack(std::size_t b) {
+    storage_.clear(job_, range(b));
+    const Range tokens{range(b).begin, std::min(range(b).end, job_.n)};
+    for (std::size_t i = tokens.begin; i < tokens.end; ++i) {
+      storage_.masses[i] = static_cast<T>(in_.masses[i] / unit_);
+      double length = 0;
+      for (std::size_t a = 0; a < job_.dim; ++a) {
+        const auto x = static_cast<T>(in_.points[i * job_.dim + a] - origin_[a]);
+        length += static_cast<double>(x) * static_cast<double>(x);
+        if (fused(job_)) {
+          storage_.points[a * job_.padded + i] = x;
+        } else {
+          storage_.points[job_.at(i, a / kParts<T>) + a % kParts<T>] = x;
+          storage_.strips[(i / kStrip<T> * job_.dim + a) * kStrip<T> + i % kStrip<T>] = x;
+        }
+      }
+      longest_[b] = std::max(longest_[b], length);
+      storage_.lengths[i] = static_cast<T>(static_cast<double>(job_.factor) * length);
+    }
+    ++packed_;
+  }
+
+  void unpack(std::size_t b) {
+    wait_until([&] { return steps_[b] == players_; });
+    // The loops sum w times a squared distance or an exponent: in logits.
+    const double logit = fused(job_) ? -0.5 * in_.beta : 1 / (kLog2e * (sizeof(T) == 8 ? 8 : 16));
+    for (std::size_t i = range(b).begin; i < std::min(range(b).end, job_.n); ++i) {
+      const double scale = unit_ / static_cast<double>(job_.masses[i]);
+      out_.weight[i] = job_.weight[i] * scale;
+      if (!out_.moment.empty()) out_.moment[i] = logit * job_.moment[i] * scale;
+      if (out_.pull.empty()) continue;
+      for (std::size_t a = 0; a < job_.dim; ++a)
+        out_.pull[i * job_.dim + a] =
+            scale * job_.pull[fused(job_) ? a * job_.padded + i
+                                          : job_.at(i, a / kParts<T>) + a % kParts<T>];
+    }
+  }
+
+  const DistanceSources& in_;
+  const RowSums& out_;
+  SymmetricJob<T>& job_;
+  Storage<T> storage_;
+  std::vector<double> origin_;
+  double unit_ = 1;
+  bool even_ = false;
+  std::size_t size_ = 0, blocks_ = 0, players_ = 0;
+  std::vector<double> longest_;                        // squared length in each block
+  std::atomic<std::size_t> packed_ = 0;                // blocks
+  std::unique_ptr<std::atomic<std::size_t>[]> steps_;  // tiles done with each block
+};
+
+template <class T>
+void evaluate(const DistanceSources& in, const RowSums& out) {
+  const std::size_t n = in.masses.size(), dim = in.dim;
+  assert(in.points.size() == n * dim && out.weight.size() == n);
+  constexpr bool kDouble = sizeof(T) == 8;
+  constexpr double kSteps = kDouble ? 8 : 16, kOctaves = kDouble ? 1022 : 126;
+  // Beyond the least beta here every weight but that of equal tokens is 0.
+  const double beta = std::min(in.beta, kDouble ? 1e300 : 1e30);
+  const double factor = -0.5 * kSteps * kLog2e * beta;
+  SymmetricJob<T> job{
+      .dim = dim,
+      .n = n,
+      .padded = (n + kStrip<T> - 1) / kStrip<T> * kStrip<T>,
+      .panels = (dim + kParts<T> - 1) / kParts<T>,
+      .factor = static_cast<T>(factor),
+      .limit = static_cast<T>(factor < 0 ? std::min(kSteps * kOctaves / -factor, 1e30) : HUGE_VAL),
+      .lowest = static_cast<T>(-kSteps * kOctaves),
+      .wants_pull = !out.pull.empty()};
+  Tournament<T>(in, out, job).play();
 }
 
 }  // namespace
@@ -153,37 +359,11 @@ bool symmetric_rows_apply(const DistanceSources& in) {
   return *least > 0 && *most / *least < 1e100;
 }
 
-void symmetric_rows(const DistanceSources& in, const RowSums& out) {
-  const std::size_t n = in.masses.size(), dim = in.dim;
-  assert(in.points.size() == n * dim && out.weight.size() == n && symmetric_rows_apply(in));
+void symmetric_rows(const DistanceSources& in, const RowSums& out, Precision precision) {
+  assert(symmetric_rows_apply(in));
   const auto [least, most] = std::minmax_element(in.masses.begin(), in.masses.end());
-  const double factor = -4 * in.beta * kLog2e;
-  SymmetricJob job{.dim = dim,
-                   .n = n,
-                   .padded = (n + kStrip - 1) / kStrip * kStrip,
-                   .panels = (dim + 7) / 8,
-                   .factor = factor,
-                   .limit = in.beta > 0 ? 8 * 1022 / -factor : HUGE_VAL,
-                   .half_beta = 0.5 * in.beta,
-                   .wants_pull = !out.pull.empty()};
-  const bool few = fused(job);
-  const std::size_t wide = job.padded / 8 * job.group(), flat = dim * job.padded;
-  Storage storage{zeros(job.padded),        zeros(few ? flat : wide), few ? nullptr : zeros(flat),
-                  zeros(job.padded),
-
-                  zeros(few ? flat : wide), zeros(job.padded),        zeros(job.padded)};
-  pack(in, job, *least, storage);
-  const double longest = *std::max_element(storage.lengths.get(), storage.lengths.get() + n);
-  job.plain = *least == *most && out.moment.empty() && 4 * longest < job.limit;
-  job.masses = storage.masses.get();
-  job.points = storage.points.get();
-  job.strips = storage.strips.get();
-  job.lengths = storage.lengths.get();
-  job.pull = storage.pull.get();
-  job.weight = storage.weight.get();
-  job.moment = storage.moment.get();
-  play(job);
-  unpack(job, *least, out);
+  const bool single = precision == Precision::f32 && *most / *least < 1e6;
+  single ? evaluate<float>(in, out) : evaluate<double>(in, out);
 }
 
 }  // namespace attractor::kernels

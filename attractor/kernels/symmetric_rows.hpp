@@ -9,16 +9,17 @@
 // a term, so pulls inside clusters keep their relative accuracy. The rounding of |x_i - x_j|^2
 // moves a weight by beta 1e-15 of itself at most; a weight below 1e-307 is 0.
 //
-// Tokens form blocks; a round pairs every block with another one, so that the pairs of a round
-// write to different rows, and rounds follow each other. The order of every sum is fixed by n and
-// dim: the bits depend neither on the number of threads nor, among targets with FMA, on the vector
-// length. They do differ from those of attention_rows.hpp, which sums in another order.
-// Memory: three copies of the tokens.
+// Tokens form blocks; a round of a tournament pairs every block with another one, and a pair waits
+// for nothing but the pairs of its two blocks in the round before. The order of every sum is fixed
+// by n and dim: the bits depend neither on the number of threads nor, among targets with FMA, on
+// the vector length. They do differ from those of attention_rows.hpp, which sums in another order.
+// Memory: three copies of the tokens. In f32: single_rows.hpp.
 #pragma once
 
 #include <span>
 
 #include "attractor/kernels/attention_rows.hpp"
+#include "attractor/kernels/single_rows.hpp"
 
 namespace attractor::kernels {
 
@@ -26,7 +27,9 @@ namespace attractor::kernels {
 /// values are the points, no shift, masses positive and within 1e100 of each other, enough tokens.
 bool symmetric_rows_apply(const DistanceSources& sources);
 
-/// Fills weight, and pull and moment unless their spans are empty.
-void symmetric_rows(const DistanceSources& sources, const RowSums& out);
+/// Fills weight, and pull and moment unless their spans are empty. Masses further than 1e6 apart
+/// are taken in f64.
+void symmetric_rows(const DistanceSources& sources, const RowSums& out,
+                    Precision precision = Precision::f64);
 
 }  // namespace attractor::kernels

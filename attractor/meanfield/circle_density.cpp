@@ -9,15 +9,10 @@
 #include <mutex>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/planner.hpp"
 
 namespace attractor::meanfield {
 namespace {
-
-// FFTW's planner is the one part of it that threads must not enter together.
-std::mutex& planner() {
-  static std::mutex mutex;
-  return mutex;
-}
 
 /// A real function on `size` points of the circle and its Fourier coefficients, with both
 /// transforms. FFTW_ESTIMATE: equal plans, equal bits.

@@ -1,0 +1,132 @@
+#include "apps/reproduce_command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "apps/exit_status.hpp"
+#include "apps/interrupt.hpp"
+#include "apps/parameter_options.hpp"
+#include "apps/progress_bar.hpp"
+#include "attractor/base/error.hpp"
+#include "attractor/base/file.hpp"
+#include "attractor/base/threads.hpp"
+#include "experiments/catalogue.hpp"
+
+namespace attractor::apps {
+namespace {
+
+using namespace attractor::experiments;
+
+struct Options {
+  std::string id;
+  std::optional<std::string> out;
+  std::uint64_t threads = 0;
+  bool list = false, quick = false, json = false, quiet = false;
+};
+
+int print_list(bool as_json) {
+  if (as_json) {
+    Json all = Json::array();
+    for (const Entry& e : catalogue())
+      all.push_back({{"id", e.id}, {"title", e.title}, {"source", e.source}, {"shows", e.shows}});
+    fmt::print("{}\n", all.dump(2));
+    return kOk;
+  }
+  for (const Entry& e : catalogue())
+    fmt::print("  {:<24} {}\n  {:<24} {}\n", e.id, e.title, "", e.source);
+  return kOk;
+}
+
+std::vector<Entry> chosen(const std::string& id) {
+  if (id == "all") return catalogue();
+  return {entry_named(id)};
+}
+
+void require_fresh(const std::optional<std::string>& out) {
+  if (!out || !std::filesystem::exists(*out)) return;
+  if (!std::filesystem::is_directory(*out) || !std::filesystem::is_empty(*out))
+    throw Error(fmt::format("{} exists and is not an empty directory; choose another --out", *out));
+}
+
+Verdict run_entry(const Entry& entry, const Options& options, double share, double begin) {
+  ProgressBar bar(!options.quiet);
+  const Effort effort{
+      .quick = options.quick,
+      .context = {.stop = interrupted, .report = [&](double done, const std::string& note) {
+                    if (bar.due())
+                      bar.show(begin + share * done, fmt::format("{}: {}", entry.id, note));
+                  }}};
+  return reproduce(entry, effort, options.out.value_or(""));
+}
+
+void print(const Verdict& v) {
+  fmt::print("{:<24} {} ({:.1f} s)\n", v.id, v.words, v.seconds);
+  std::fflush(stdout);
+}
+
+int run(const Options& options) {
+  if (options.list) return print_list(options.json);
+  if (options.id.empty())
+    throw Error("name an experiment, or all; attractor reproduce --list shows them");
+  const std::vector<Entry> entries = chosen(options.id);
+  require_fresh(options.out);
+  set_threads(options.threads);
+  catch_interrupts();
+  std::vector<Verdict> verdicts;
+  const double share = 1 / static_cast<double>(entries.size());
+  for (const Entry& entry : entries) {
+    const double begin = share * static_cast<double>(verdicts.size());
+    const Verdict verdict = run_entry(entry, options, share, begin);
+    if (interrupted()) {
+      fmt::print(stderr, "attractor: interrupted in {}; verdicts before it stand\n", entry.id);
+      return kInterrupted;
+    }
+    if (!options.json) print(verdict);
+    verdicts.push_back(verdict);
+  }
+  if (options.out) write_gallery(verdicts, options.quick, *options.out);
+  if (options.json) {
+    Json all = Json::array();
+    for (const Verdict& v : verdicts) all.push_back(json(v));
+    fmt::print("{}\n", all.dump(2));
+  } else if (options.out) {
+    fmt::print("\nGallery: {}\n", (std::filesystem::path(*options.out) / "index.html").string());
+  }
+  const bool failed =
+      std::any_of(verdicts.begin(), verdicts.end(), [](const Verdict& v) { return v.failed; });
+  return failed ? kNotDelivered : kOk;
+}
+
+}  // namespace
+
+std::function<int()> add_reproduce_command(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "reproduce", "Run the papers' figures and claims again, each with a verdict");
+  command->add_option("id", options->id, "an experiment of --list, or all")->type_name("ID");
+  command->add_flag("--list", options->list, "what there is")->group("Run");
+  command->add_flag("--quick", options->quick, "smaller sizes: seconds instead of minutes")
+      ->group("Run");
+  add_path(*command, "out", options->out, "DIR", "new directory for a page each and the gallery");
+  const experiment::Parameter threads{.name = "threads",
+                                      .group = "Run",
+                                      .help = "threads, 0: all cores; never changes a result",
+                                      .target = &options->threads,
+                                      .most = 4096};
+  add_parameter(*command, threads, [threads](const std::string& text) { threads.set(text); });
+  command->add_flag("--json", options->json, "print one JSON list, nothing else")->group("Run");
+  command->add_flag("--quiet", options->quiet, "no progress bar")->group("Run");
+  command->footer(
+      "Examples:\n"
+      "  attractor reproduce --list\n"
+      "  attractor reproduce phase-circle --quick --out phases\n"
+      "  attractor reproduce all --quick --out gallery\n"
+      "A verdict that differs is a result, not an error: exit status 0. 3: one could not be run.");
+  return [options] { return run(*options); };
+}
+
+}  // namespace attractor::apps

@@ -1,0 +1,273 @@
+#include "apps/sweep_command.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "apps/exit_status.hpp"
+#include "apps/interrupt.hpp"
+#include "apps/parameter_options.hpp"
+#include "apps/progress_bar.hpp"
+#include "attractor/base/error.hpp"
+#include "attractor/base/file.hpp"
+#include "attractor/base/threads.hpp"
+#include "attractor/experiment/run_directory.hpp"
+#include "attractor/experiment/sweep.hpp"
+#include "attractor/experiment/sweep_answer.hpp"
+#include "attractor/ranks/ranks.hpp"
+
+namespace attractor::apps {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace attractor::experiment;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kMostStudyBytes = 1 << 24;
+
+struct Options {
+  std::string study;
+  std::optional<std::string> out, resume, shard;
+  std::uint64_t threads = 0, workers = 0;
+  bool json = false, quiet = false;
+};
+
+ParameterList list(Options& o) {
+  return {{.name = "threads",
+           .group = "Run",
+           .help = "threads, 0: all cores; never changes a result",
+           .target = &o.threads,
+           .most = 4096},
+          {.name = "workers",
+           .group = "Run",
+           .help = "units at once, 0: one for each thread; 1: a unit has all threads",
+           .target = &o.workers,
+           .most = 4096}};
+}
+
+Shard parse_shard(const std::string& text) {
+  const auto refuse = [&] {
+    throw Error(
+        fmt::format("shard = '{}' is not allowed; allowed: i/k with 1 <= i <= k <= 100000", text));
+  };
+  std::size_t index = 0, count = 0;
+  const std::size_t slash = text.find('/');
+  if (slash == text.npos) refuse();
+  const char *begin = text.data(), *middle = begin + slash, *end = begin + text.size();
+  const auto first = std::from_chars(begin, middle, index);
+  const auto second = std::from_chars(middle + 1, end, count);
+  if (first.ec != std::errc{} || first.ptr != middle || second.ec != std::errc{} ||
+      second.ptr != end || index < 1 || index > count || count > 100000)
+    refuse();
+  return {index - 1, count};
+}
+
+// ---- Directories: run.toml says where the sweep was started, study.toml what it is, shard which
+// part of it.
+
+struct Prepared {
+  Study study;
+  Shard shard;
+  std::string files_from;
+  fs::path path;
+  std::optional<RunDirectory> directory;  // rank 0
+};
+
+Study stored_study(const fs::path& path) {
+  if (!fs::exists(path / "study.toml"))
+    throw Error(fmt::format("{} holds no study.toml: it is no sweep, or one that had not begun",
+                            path.string()));
+  return parse_study(read_file(path / "study.toml", kMostStudyBytes),
+                     (path / "study.toml").string());
+}
+
+Shard stored_shard(const fs::path& path) {
+  if (!fs::exists(path / "shard")) return {};
+  return parse_shard(read_file(path / "shard", 100));
+}
+
+Prepared resume(const Options& options) {
+  if (!options.study.empty() || options.out || options.shard)
+    throw Error(fmt::format("--resume takes the study from {}; give no other", *options.resume));
+  Prepared run{.path = *options.resume};
+  if (ranks::rank() == 0) run.directory.emplace(RunDirectory::resume(run.path, {}, run.files_from));
+  run.study = stored_study(run.path);
+  run.shard = stored_shard(run.path);
+  return run;
+}
+
+Prepared start(const Options& options) {
+  if (options.study.empty())
+    throw Error("a study is missing: attractor sweep study.toml --out DIR; see --help");
+  if (!options.out)
+    throw Error("--out is missing: a sweep keeps every unit in a directory, so that it can resume");
+  Prepared run{.study = parse_study(read_file(options.study, kMostStudyBytes), options.study),
+               .path = *options.out};
+  if (options.shard) run.shard = parse_shard(*options.shard);
+  run.files_from = fs::current_path().string();
+  if (ranks::rank() != 0) return run;
+  const std::string command = fmt::format("attractor sweep {} --out {}", shell_word(options.study),
+                                          shell_word(*options.out));
+  run.directory.emplace(RunDirectory::create(run.path, {}, command, run.files_from));
+  if (options.shard) write_file(run.path / "shard", *options.shard);
+  write_file(run.path / "study.toml", run.study.text);
+  return run;
+}
+
+/// What rank 0 alone is refused (a directory that exists) ends all ranks.
+Prepared prepare(const Options& options) {
+  try {
+    return options.resume ? resume(options) : start(options);
+  } catch (const Error& error) {
+    if (ranks::count() == 1) throw;
+    if (ranks::rank() == 0) fmt::print(stderr, "attractor: {}\n", error.what());
+    ranks::abort(kBadInput);
+  }
+}
+
+// ---- Results.
+
+Question question_of(const std::string& command) { return {.program = command}; }
+
+int finish(const Study& study, const fs::path& path, const Question& question, double seconds,
+           bool json) {
+  const Answer answer = answer_of(study, read_journals(path, study.units()));
+  write_answer(answer, question, seconds, path);
+  if (json)
+    fmt::print("{}\n", summary(answer, question, seconds).dump(2));
+  else
+    fmt::print("{}\nPage: {}\n", text(answer), (path / "index.html").string());
+  if (answer.not_delivered.empty()) return kOk;
+  fmt::print(stderr, "attractor: {}\n", answer.not_delivered);
+  return kNotDelivered;
+}
+
+int finish_shard(const Prepared& run, const Options& options) {
+  const Json json{{"shard", fmt::format("{}/{}", run.shard.index + 1, run.shard.count)},
+                  {"unit_count", read_journals(run.path, run.study.units()).size()},
+                  {"directory", run.path.string()}};
+  write_file(run.path / "summary.json", json.dump(2) + "\n");
+  if (options.json)
+    fmt::print("{}\n", json.dump(2));
+  else
+    fmt::print("Shard {}/{} is complete in {}. When all are: attractor merge DIR... --out DIR\n",
+               run.shard.index + 1, run.shard.count, run.path.string());
+  return kOk;
+}
+
+int run_sweep_command(const Options& options) {
+  set_threads(options.threads);
+  catch_interrupts();
+  const auto begin = Clock::now();
+  Prepared run = prepare(options);
+  run.files_from = ranks::broadcast(run.files_from);
+  bool complete = false;
+  {
+    ProgressBar bar(!options.quiet && ranks::rank() == 0);
+    const SweepContext context{.directory = run.path,
+                               .files_from = run.files_from,
+                               .shard = run.shard,
+                               .workers = options.workers,
+                               .stop = interrupted,
+                               .report = [&](std::size_t done, std::size_t most) {
+                                 if (!bar.due()) return;
+                                 bar.show(static_cast<double>(done) / static_cast<double>(most),
+                                          fmt::format("{} of {} units", done, most));
+                               }};
+    complete = run_sweep(run.study, context);
+  }
+  if (ranks::rank() != 0) return complete ? kOk : kInterrupted;
+  if (!complete) {
+    fmt::print(stderr, "attractor: interrupted; continue with: attractor sweep --resume {}\n",
+               run.path.string());
+    return kInterrupted;
+  }
+  if (run.shard.count > 1) return finish_shard(run, options);
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  return finish(run.study, run.path, question_of("attractor sweep study.toml"), seconds,
+                options.json);
+}
+
+// ---- Merge.
+
+struct MergeOptions {
+  std::vector<std::string> from;
+  std::optional<std::string> out;
+  bool json = false;
+};
+
+/// The units of all directories; throws Error if they are not parts of one complete study.
+std::map<std::size_t, UnitResult> joined(const MergeOptions& options, const Study& study) {
+  std::map<std::size_t, UnitResult> units;
+  for (const std::string& directory : options.from) {
+    if (stored_study(directory).text != study.text)
+      throw Error(fmt::format("{} and {} hold different studies", options.from.front(), directory));
+    units.merge(read_journals(directory, study.units()));
+  }
+  const Schedule schedule(study, {}, units);
+  if (!schedule.done())
+    throw Error(fmt::format("{} of {} units are missing; a shard is not complete or not given",
+                            schedule.most() - schedule.completed(), schedule.most()));
+  return units;
+}
+
+int merge(const MergeOptions& options) {
+  if (options.from.empty()) throw Error("directories of shards are missing; see --help");
+  if (!options.out) throw Error("--out is missing: the directory for the whole sweep");
+  const auto begin = Clock::now();
+  const Study study = stored_study(options.from.front());
+  const std::map<std::size_t, UnitResult> units = joined(options, study);
+  const Question question = question_of("attractor sweep study.toml");
+  RunDirectory directory =
+      RunDirectory::create(*options.out, {}, question.command(), fs::current_path().string());
+  write_file(directory.path() / "study.toml", study.text);
+  {
+    Journal journal(directory.path(), "process");
+    for (const auto& [unit, result] : units) journal.append(result);
+  }
+  return finish(study, directory.path(), question,
+                std::chrono::duration<double>(Clock::now() - begin).count(), options.json);
+}
+
+}  // namespace
+
+std::function<int()> add_sweep_command(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* sweep = app.add_subcommand(
+      "sweep", "Any command over a grid, a list or a Latin hypercube of its parameters");
+  sweep->add_option("study", options->study, "TOML file; docs/howto/sweeps.md")->type_name("FILE");
+  add_path(*sweep, "out", options->out, "DIR",
+           "directory for units, result.h5, summary.json, figures and page");
+  add_path(*sweep, "resume", options->resume, "DIR", "continue a sweep that was ended in any way");
+  add_path(*sweep, "shard", options->shard, "I/K",
+           "only the points of part I of K, for job arrays; join parts with attractor merge");
+  for (const Parameter& parameter : list(*options))
+    add_parameter(*sweep, parameter, [parameter](const std::string& text) { parameter.set(text); });
+  sweep->add_flag("--json", options->json, "print one JSON object, nothing else")->group("Run");
+  sweep->add_flag("--quiet", options->quiet, "no progress bar")->group("Run");
+  sweep->footer(
+      "Examples:\n"
+      "  attractor sweep study.toml --out clusters\n"
+      "  attractor sweep --resume clusters\n"
+      "  attractor sweep study.toml --shard 3/8 --out part3\n"
+      "  mpirun -n 64 attractor sweep study.toml --out clusters     (built with MPI)\n"
+      "A study: command = \"flow\"; measure = [\"clusters\"]; replicates = 8; [fixed] dim = 2;\n"
+      "[grid] beta = [1, 4, 9]. All of it: docs/howto/sweeps.md.");
+  return [options] { return run_sweep_command(*options); };
+}
+
+std::function<int()> add_merge_command(CLI::App& app) {
+  auto options = std::make_shared<MergeOptions>();
+  CLI::App* command = app.add_subcommand("merge", "Join the shards of a sweep");
+  command->add_option("from", options->from, "directories of all shards")->type_name("DIR");
+  add_path(*command, "out", options->out, "DIR", "directory for the whole sweep");
+  command->add_flag("--json", options->json, "print one JSON object, nothing else")->group("Run");
+  command->footer("Example:\n  attractor merge part1 part2 part3 --out whole");
+  return [options] { return merge(*options); };
+}
+
+}  // namespace attractor::apps

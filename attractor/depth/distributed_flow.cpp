@@ -1,0 +1,195 @@
+#include "attractor/depth/distributed_flow.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "attractor/base/threads.hpp"
+#include "attractor/kernels/block_rows.hpp"
+#include "attractor/kernels/logit_panels.hpp"
+#include "attractor/ranks/ranks.hpp"
+
+namespace attractor::depth {
+namespace {
+
+std::vector<double> product(const std::vector<double>& matrix, std::span<const double> tokens,
+                            std::size_t dim) {
+  if (matrix.empty()) return {tokens.begin(), tokens.end()};
+  std::vector<double> out(tokens.size());
+  kernels::row_products(tokens, matrix, dim, out);
+  return out;
+}
+
+std::unique_ptr<Space> make_space(const Attention& attention) {
+  if (attention.on_sphere) return std::make_unique<Sphere>(attention.dim);
+  return std::make_unique<Euclidean>(attention.dim);
+}
+
+// As for AttentionFlow.
+double natural_log_unit(const Attention& attention) {
+  const bool fast = attention.rule == Rule::unnormalised && attention.on_sphere;
+  return fast ? -attention.logit_bound() : 0.0;
+}
+
+}  // namespace
+
+TokenBlock block_of(std::size_t tokens, std::size_t rank, std::size_t ranks) {
+  const std::size_t least = tokens / ranks,
+                    longer = tokens % ranks;  // the first ones have one more
+  const std::size_t begin = rank * least + std::min(rank, longer);
+  return {begin, begin + least + (rank < longer ? 1 : 0)};
+}
+
+DistributedFlow::DistributedFlow(Attention attention, std::size_t tokens)
+    : attention_(std::move(attention)),
+      space_(make_space(attention_)),
+      tokens_(tokens),
+      own_(block_of(tokens, ranks::rank(), ranks::count())),
+      log_unit_(natural_log_unit(attention_)),
+      masses_(block_of(tokens, 0, ranks::count()).size(), 1.0) {
+  assert(own_.size() > 0);
+}
+
+void DistributedFlow::drift(std::span<const double> state, double log_unit,
+                            std::span<double> out) const {
+  output(state, log_unit, true, out);
+}
+
+void DistributedFlow::increment(std::span<const double> state, double log_unit,
+                                std::span<double> out) const {
+  output(state, log_unit, false, out);
+}
+
+double DistributedFlow::largest(double local) const { return ranks::largest(local); }
+
+bool DistributedFlow::at_rest(std::span<const double>) const {
+  return tokens_ == 1 && attention_.on_sphere && attention_.value.empty();
+}
+
+std::vector<double> DistributedFlow::packed(std::span<const double> state) const {
+  if (attention_.by_distance() && attention_.value.empty()) return {state.begin(), state.end()};
+  std::vector<double> numbers = product(
+      attention_.by_distance() ? std::vector<double>{} : attention_.key, state, attention_.dim);
+  const std::vector<double> values = product(attention_.value, state, attention_.dim);
+  numbers.insert(numbers.end(), values.begin(), values.end());
+  return numbers;
+}
+
+DistributedFlow::Packet DistributedFlow::packet(std::span<const double> numbers) const {
+  if (attention_.by_distance() && attention_.value.empty()) return {numbers, {}};
+  return {numbers.first(numbers.size() / 2), numbers.last(numbers.size() / 2)};
+}
+
+// Calls visit for the own block and then for the one of each rank before, in that order; the next
+// one is under way meanwhile.
+void DistributedFlow::around(std::span<const double> own_numbers, const Visit& visit) const {
+  const std::size_t ranks = ranks::count(), me = ranks::rank();
+  const std::size_t width = own_numbers.size() / own_.size();
+  std::vector<double> present(own_numbers.begin(), own_numbers.end()), next;
+  for (std::size_t step = 0; step + 1 < ranks; ++step) {
+    next.resize(block_of(tokens_, (me + ranks - step - 1) % ranks, ranks).size() * width);
+    ranks::Shift shift(present, next);
+    visit(step == 0, packet(present), [&] { shift.nudge(); });
+    shift.finish();
+    std::swap(present, next);
+  }
+  visit(ranks == 1, packet(present), {});
+}
+
+// sums_ = the sums of attend() over the tokens of all ranks.
+void DistributedFlow::sum_over_all(std::span<const double> state, double lift) const {
+  assert(state.size() == own_.size() * attention_.dim);
+  const std::size_t dim = attention_.dim;
+  const bool by_distance = attention_.by_distance();
+  const std::vector<double> mine = packed(state);
+  const std::vector<double> queries =
+      by_distance ? std::vector<double>{} : product(attention_.query, state, dim);
+  const Packet own = packet(mine);
+  const kernels::BlockTargets targets{by_distance ? state : queries, own.first, own.values};
+  more_.pull.resize(state.size());
+  more_.weight.resize(own_.size());
+  more_.peak.resize(own_.size());
+  const kernels::RowSums more{more_.pull, more_.weight, {}, more_.peak};
+  around(mine, [&](bool is_own, const Packet& block, const std::function<void()>& nudge) {
+    const std::span<const double> masses = std::span(masses_).first(block.first.size() / dim);
+    if (is_own) {
+      attend(attention_, state, masses, {.lift = lift}, sums_);
+      return;
+    }
+    if (by_distance) {
+      kernels::distance_rows_between(
+          targets, {dim, block.first, block.values, masses, attention_.beta, lift}, more, nudge);
+      std::fill(more_.peak.begin(), more_.peak.end(), -lift);  // as attend() has it
+    } else {
+      kernels::logit_rows_between(
+          targets, {dim, {}, block.first, block.values, masses, attention_.beta}, more, nudge);
+    }
+    kernels::add_rows(more, dim, {sums_.pull, sums_.weight, {}, sums_.peak});
+  });
+}
+
+// out_i = e^log_unit A_i, A_i = share_i v_i + factor_i pull_i, as AttentionFlow has it.
+void DistributedFlow::output(std::span<const double> state, double log_unit, bool tangent,
+                             std::span<double> out) const {
+  sum_over_all(state, log_unit - log_unit_);
+  const std::size_t dim = attention_.dim;
+  const bool softmax = attention_.rule == Rule::softmax;
+  const double absolute = log_unit + sums_.offset, total = static_cast<double>(tokens_);
+  const bool own_value = !(tangent && attention_.on_sphere && sums_.values.empty());
+  const std::span<const double> values = sums_.values.empty() ? state : std::span(sums_.values);
+  const auto token = [&](std::size_t i) {
+    const auto z = sums_.partition(i, 1.0);
+    const double factor = softmax ? std::exp(log_unit + sums_.peak[i] - z.top) / z.scaled
+                                  : std::exp(absolute + sums_.peak[i]) / total;
+    const double share =
+        softmax ? std::exp(log_unit) : std::exp(absolute + z.top) * z.scaled / total;
+    const auto row = out.subspan(i * dim, dim);
+    for (std::size_t a = 0; a < dim; ++a) {
+      const double pull = sums_.pull[i * dim + a];
+      row[a] = (own_value ? share * values[i * dim + a] : 0) + (pull == 0 ? 0 : factor * pull);
+    }
+    if (tangent) space_->project(state.subspan(i * dim, dim), row);
+  };
+  parallel_for(own_.size(), std::max<std::size_t>(1, 4096 / dim),
+               [&](std::size_t begin, std::size_t end) {
+                 for (std::size_t i = begin; i < end; ++i) token(i);
+               });
+}
+
+double DistributedFlow::closest_squared(std::span<const double> state) const {
+  const std::size_t dim = attention_.dim;
+  std::vector<double> nearest(own_.size(), std::numeric_limits<double>::infinity());
+  const std::vector<double> mine = packed(state);
+  around(mine, [&](bool is_own, const Packet& block, const std::function<void()>& nudge) {
+    parallel_for(own_.size(), 64, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::size_t others = is_own ? i : block.first.size() / dim;
+        for (std::size_t j = 0; j < others; ++j)
+          nearest[i] = std::min(nearest[i], squared_distance(state.subspan(i * dim, dim),
+                                                             block.first.subspan(j * dim, dim)));
+      }
+    });
+    if (nudge) nudge();
+  });
+  return -largest(-*std::min_element(nearest.begin(), nearest.end()));
+}
+
+double DistributedFlow::fitting_log_unit(std::span<const double> state, double present) const {
+  if (tokens_ < 2) return present;
+  if (attention_.by_distance())  // the nearest pair moves fastest
+    return log_unit_ + 0.5 * attention_.beta * closest_squared(state);
+  sum_over_all(state, 0);
+  double fastest = -std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < own_.size(); ++i) {
+    const double log_z = attention_.rule == Rule::softmax ? sums_.log_partition(i, 1.0)
+                                                          : std::log(static_cast<double>(tokens_));
+    const double pull = norm(std::span(sums_.pull).subspan(i * attention_.dim, attention_.dim));
+    fastest = std::max(fastest, sums_.peak[i] - log_z + std::log(pull));
+  }
+  fastest = largest(fastest);
+  return std::isfinite(fastest) ? -fastest : present;
+}
+
+}  // namespace attractor::depth

@@ -1,0 +1,134 @@
+#include "attractor/depth/sphere_flow.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "attractor/base/error.hpp"
+#include "attractor/base/threads.hpp"
+
+namespace attractor::depth {
+namespace {
+
+/// Divided by the largest: their sum cannot overflow.
+std::vector<double> checked(std::vector<double> weights) {
+  double largest = 0;
+  for (double w : weights) {
+    if (!(w > 0 && std::isfinite(w)))
+      throw Error(fmt::format("weight = {} is not allowed; allowed: positive and finite", w));
+    largest = std::max(largest, w);
+  }
+  for (double& w : weights) w /= largest;
+  return weights;
+}
+
+/// Row i becomes row from[i].
+template <class T>
+std::vector<T> picked(const std::vector<T>& rows, std::size_t width,
+                      std::span<const std::uint32_t> from) {
+  std::vector<T> result(rows.size());
+  for (std::size_t i = 0; i * width < rows.size(); ++i)
+    std::copy_n(rows.begin() + static_cast<std::ptrdiff_t>(width * from[i]), width,
+                result.begin() + static_cast<std::ptrdiff_t>(width * i));
+  return result;
+}
+
+double scale_of(double log_unit, double natural) {
+  return std::exp(std::min(log_unit - natural, 700.0));
+}
+
+}  // namespace
+
+SphereFlow::SphereFlow(const SphereFlowSettings& settings, std::size_t tokens)
+    : settings_(settings),
+      log_unit_(settings.rule == Rule::unnormalised ? -settings.beta : 0.0),
+      order_(tokens),
+      field_({.beta = settings.beta, .accuracy = settings.accuracy, .tokens = tokens}) {
+  std::iota(order_.begin(), order_.end(), 0U);
+}
+
+SphereFlow::SphereFlow(const SphereFlowSettings& settings, std::vector<double> weights)
+    : SphereFlow(settings, weights.size()) {
+  weights_ = checked(std::move(weights));
+}
+
+/// False, and NaN everywhere, if the state is not on the sphere.
+bool SphereFlow::evaluate(std::span<const double> state, const kernels::SphereFieldOut& out) const {
+  assert(state.size() == 3 * order_.size());
+  last_ = field_.evaluate(state, weights_, out);
+  scattered_ |= last_.scattered;
+  if (last_.on_sphere) return true;
+  for (const auto& values : {out.pull, out.mean, out.partition, out.along})
+    std::fill(values.begin(), values.end(), std::numeric_limits<double>::quiet_NaN());
+  return false;
+}
+
+void SphereFlow::drift(std::span<const double> state, double log_unit,
+                       std::span<double> out) const {
+  const double scale = scale_of(log_unit, log_unit_);
+  if (settings_.rule == Rule::softmax)
+    evaluate(state, {.mean = out, .scale = scale});
+  else
+    evaluate(state, {.pull = out, .scale = scale});
+}
+
+// The whole of A: the tangent part and <A, x> x.
+void SphereFlow::increment(std::span<const double> state, double log_unit,
+                           std::span<double> out) const {
+  const double scale = scale_of(log_unit, log_unit_);
+  const bool softmax = settings_.rule == Rule::softmax;
+  std::vector<double> along(order_.size()), partition(softmax ? order_.size() : 0);
+  if (!evaluate(state, {.pull = softmax ? std::span<double>() : out,
+                        .mean = softmax ? out : std::span<double>(),
+                        .partition = partition,
+                        .along = along,
+                        .scale = scale}))
+    return;
+  parallel_for(along.size(), 4096, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const double mean = softmax ? along[i] / partition[i] : along[i];
+      const double normal = scale * std::clamp(mean, -1.0, 1.0);
+      for (std::size_t c = 3 * i; c < 3 * i + 3; ++c) out[c] += normal * state[c];
+    }
+  });
+}
+
+bool SphereFlow::simplify(const flow::Time& /*now*/, std::vector<double>& state) {
+  if (order_is_fixed_ || !std::exchange(scattered_, false)) return false;
+  const std::vector<std::uint32_t> from = field_.in_cells(state);
+  if (from.empty() || std::is_sorted(from.begin(), from.end())) return false;
+  order_ = picked(order_, 1, from);
+  weights_ = picked(weights_, 1, from);
+  state = picked(state, 3, from);
+  return true;
+}
+
+std::vector<double> SphereFlow::expand(std::span<const double> state) const {
+  std::vector<double> original(state.size());
+  for (std::size_t i = 0; i < order_.size(); ++i)
+    for (std::size_t c = 0; c < 3; ++c) original[3 * std::size_t{order_[i]} + c] = state[3 * i + c];
+  return original;
+}
+
+double SphereFlow::log_energy(std::span<const double> state) const {
+  const kernels::SphereFieldSummary summary = field_.evaluate(state, weights_, {});
+  if (!summary.on_sphere) return std::numeric_limits<double>::quiet_NaN();
+  if (settings_.beta == 0) return std::log(0.5 * summary.order * summary.order);
+  return settings_.beta + std::log(summary.energy / (2 * settings_.beta));
+}
+
+double SphereFlow::largest_speed() const {
+  return settings_.rule == Rule::softmax ? last_.largest_mean : last_.largest_pull;
+}
+
+double SphereFlow::speed_error() const {
+  const bool softmax = settings_.rule == Rule::softmax;
+  return settings_.accuracy * (softmax ? 2 / last_.smallest_partition : 1);
+}
+
+}  // namespace attractor::depth

@@ -1,0 +1,33 @@
+// Every command as a function of settings in words, for studies that call them many times
+// (study.hpp): what `attractor NAME --setting value ... --json` would print, without a clock.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attractor/experiment/answer.hpp"
+
+namespace attractor::experiment {
+
+using Settings = std::vector<std::pair<std::string, std::string>>;  // name of a parameter, its text
+
+struct Outcome {
+  Json summary;              // as --json, wall_seconds 0
+  std::string failure{};     // what the numerics could not deliver; empty: delivered
+  bool interrupted = false;  // the context asked to stop: nothing else is meant
+};
+
+struct Command {
+  std::string name;                                    // "flow", "reduce pair"
+  std::function<void(const Settings&)> check;          // names and ranges; throws Error
+  std::function<bool(const std::string& name)> knows;  // whether a parameter has this name
+  /// Throws Error on what is refused. `files_from`: where relative files are meant from.
+  std::function<Outcome(const Settings&, const std::string& files_from, const AskContext&)> run;
+};
+
+/// Throws Error naming all commands if there is none of this name.
+const Command& command_named(const std::string& name);
+
+}  // namespace attractor::experiment

@@ -1,0 +1,23 @@
+// The sizes and contents of training examples (training/examples.hpp) as parameters, for `attractor
+// problem` and for a problem that is named instead of read:
+//
+//   example:NAME                         the example as it is
+//   example:multi,inputs=6,noise=0.1     with some of the parameters of `attractor problem`
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "attractor/experiment/parameter.hpp"
+#include "attractor/training/examples.hpp"
+
+namespace attractor::experiment {
+
+ParameterList list(training::ExampleOptions& options);
+
+/// A problem file, from `directory` if its name is relative (empty: as it is), or an example; one
+/// that names no seed takes `seed`. Throws Error.
+training::Problem load_problem(const std::string& data, const std::string& directory,
+                               std::uint64_t seed);
+
+}  // namespace attractor::experiment

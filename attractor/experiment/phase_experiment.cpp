@@ -1,0 +1,216 @@
+#include "attractor/experiment/phase_experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "attractor/base/error.hpp"
+#include "attractor/depth/batch_flow.hpp"
+#include "attractor/experiment/number_list.hpp"
+#include "attractor/meanfield/equiangular.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+using depth::BatchPlan;
+using depth::BatchResult;
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+double end_of(const PhaseParameters& p) {
+  if (p.time > 0) return p.time;
+  return p.dynamics == "usa" ? 1 : 30;
+}
+
+depth::BatchMethod method_named(const std::string& name) {
+  if (name == "layers") return depth::BatchMethod::layers;
+  return name == "rk4" ? depth::BatchMethod::rk4 : depth::BatchMethod::euler;
+}
+
+BatchPlan plan_of(const PhaseParameters& p, const AskContext& context) {
+  BatchPlan plan{.replicates = p.replicates,
+                 .tokens = p.tokens,
+                 .dim = p.dim,
+                 .rule = rule_named(p.dynamics),
+                 .betas = number_list("beta", p.beta, 0, 1e4),
+                 .method = method_named(p.scheme),
+                 .threshold = p.threshold,
+                 .seed = p.seed,
+                 .first_system = p.first_replicate,
+                 .stop = context.stop,
+                 .progress = [&context](double share) { context.tell(share, "systems"); }};
+  if (plan.betas.empty()) throw Error("beta is empty; it needs at least one number");
+  if (!std::is_sorted(plan.betas.begin(), plan.betas.end()))
+    throw Error(fmt::format("beta = '{}' must ascend", p.beta));
+  for (const double beta : plan.betas)
+    plan.steps.push_back(plan.rule == Rule::unnormalised ? depth::unnormalised_step(p.step, beta)
+                                                         : p.step);
+  for (std::uint64_t k = 1; k <= p.outputs; ++k)
+    plan.outputs.push_back(end_of(p) * static_cast<double>(k) / static_cast<double>(p.outputs));
+  return plan;
+}
+
+/// When equiangular tokens that start orthogonal reach the threshold; NaN beyond any double.
+double equiangular_time(const PhaseParameters& p, double beta) {
+  const meanfield::EquiangularFlow flow(
+      {.tokens = static_cast<double>(p.tokens), .beta = beta, .rule = rule_named(p.dynamics)});
+  const meanfield::Arrival arrival = flow.arrival(p.threshold);
+  return arrival.status == meanfield::Arrival::Status::reached ? arrival.time() : kNone;
+}
+
+/// When the fraction first reaches one half, between output times linearly; NaN: not in this run.
+double half_time(const BatchPlan& plan, const BatchResult& r, std::size_t beta) {
+  double t0 = 0, f0 = 0;
+  for (std::size_t k = 0; k < plan.outputs.size(); ++k) {
+    const double f = r.mean_at(beta, k);
+    if (f >= 0.5) return t0 + (plan.outputs[k] - t0) * (0.5 - f0) / (f - f0);
+    t0 = plan.outputs[k];
+    f0 = f;
+  }
+  return kNone;
+}
+
+Table diagram(const BatchPlan& plan, const BatchResult& r) {
+  Table table{.name = "diagram",
+              .title = "P(⟨x_{i},x_{j}⟩ ≥ threshold)",
+              .columns = {"beta", "time", "fraction", "error"},
+              .only_data = true};
+  for (std::size_t b = 0; b < plan.betas.size(); ++b)
+    for (std::size_t k = 0; k < plan.outputs.size(); ++k)
+      table.rows.push_back({plan.betas[b], plan.outputs[k], r.mean_at(b, k), r.error_at(b, k)});
+  return table;
+}
+
+Table curves(const PhaseParameters& p, const BatchPlan& plan, const BatchResult& r) {
+  Table table{
+      .name = "curves",
+      .title = "When half of all pairs have met, and when equiangular tokens would",
+      .columns = {"beta", "half_time", "equiangular_time", "final_fraction", "final_error"}};
+  for (std::size_t b = 0; b < plan.betas.size(); ++b)
+    table.rows.push_back({plan.betas[b], half_time(plan, r, b), equiangular_time(p, plan.betas[b]),
+                          r.mean_at(b, plan.outputs.size() - 1),
+                          r.error_at(b, plan.outputs.size() - 1)});
+  return table;
+}
+
+std::vector<PageFigure> figures(const PhaseParameters& p, const BatchPlan& plan,
+                                const BatchResult& r, const Table& curve_table) {
+  if (plan.betas.size() < 2 || plan.outputs.size() < 2) return {};
+  report::Heat heat{.x = plan.betas, .y = plan.outputs, .value = {}, .label = "fraction of pairs"};
+  for (std::size_t k = 0; k < plan.outputs.size(); ++k)
+    for (std::size_t b = 0; b < plan.betas.size(); ++b) heat.value.push_back(r.mean_at(b, k));
+  report::Series theory = report::curve(report::kVermillion, 3);
+  theory.title = "equiangular tokens";
+  for (const std::vector<double>& row : curve_table.rows)
+    report::add_point(theory, row[0], row[2] <= end_of(p) ? row[2] : kNone);
+  report::Panel panel{.x = {.label = "inverse temperature β"},
+                      .y = {.label = "time t"},
+                      .heat = std::move(heat),
+                      .series = {std::move(theory)}};
+  report::Figure figure{.id = "phase", .title = "", .panels = {std::move(panel)}, .height = 480};
+  return {{std::move(figure),
+           fmt::format("Share of pairs with cosine at least {}, mean of {} systems of {} tokens in "
+                       "dimension {}; the line is where equiangular tokens reach that cosine.",
+                       p.threshold, p.replicates, p.tokens, p.dim),
+           true}};
+}
+
+}  // namespace
+
+ParameterList list(PhaseParameters& p) {
+  const std::string model = "Model", run = "Sampling";
+  return {
+      {.name = "dynamics",
+       .group = model,
+       .help = "softmax (sa) or unnormalised (usa) attention",
+       .target = &p.dynamics,
+       .choices = {"sa", "usa"}},
+      {.name = "tokens",
+       .group = model,
+       .help = "tokens of each system",
+       .target = &p.tokens,
+       .least = 2,
+       .most = 512},
+      {.name = "dim",
+       .group = model,
+       .help = "dimension; the tokens start uniformly on the unit sphere",
+       .target = &p.dim,
+       .least = 2,
+       .most = 1e6},
+      {.name = "beta",
+       .group = model,
+       .help = "inverse temperatures, ascending",
+       .target = &p.beta,
+       .words = "numbers from 0 to 1e4, comma-separated, or from:to:count"},
+      {.name = "threshold",
+       .group = model,
+       .help = "cosine from which on a pair counts as one",
+       .target = &p.threshold,
+       .least = -1,
+       .most = 1},
+      {.name = "time",
+       .group = run,
+       .help = "end; 0: 30 for sa, 1 for usa",
+       .target = &p.time,
+       .least = 0,
+       .most = 1e6},
+      {.name = "outputs",
+       .group = run,
+       .help = "times at which pairs are counted, evenly spaced",
+       .target = &p.outputs,
+       .least = 1,
+       .most = 1e5},
+      {.name = "scheme",
+       .group = run,
+       .help = "layers: x <- normalise(x + step A), as published; euler, rk4: the flow",
+       .target = &p.scheme,
+       .choices = {"layers", "euler", "rk4"}},
+      {.name = "step",
+       .group = run,
+       .help = "of time; usa divides it by max(1, sqrt(beta) e^(beta - 1/2))",
+       .target = &p.step,
+       .least = 1e-6,
+       .most = 1},
+      {.name = "replicates",
+       .group = run,
+       .help = "systems for each beta",
+       .target = &p.replicates,
+       .least = 1,
+       .most = 1e8},
+      {.name = "seed", .group = run, .help = "of the starts", .target = &p.seed},
+      {.name = "first-replicate",
+       .group = run,
+       .help = "number of the first start: parts of one diagram share a seed",
+       .target = &p.first_replicate,
+       .most = 1e15},
+  };
+}
+
+Answer ask(const PhaseParameters& p, const AskContext& context) {
+  const BatchPlan plan = plan_of(p, context);
+  const BatchResult r = run_batch(plan);
+  Answer answer{.title = "Phase diagram", .headline = {}};
+  if (r.stopped) return answer;
+  const Table curve_table = curves(p, plan, r);
+  const std::vector<double>& last = curve_table.rows.back();
+  answer.headline = fmt::format(
+      "{} systems of {} tokens in dimension {} for each of {} inverse temperatures: at t = {:.4g}, "
+      "β = {:.4g} a share {:.4g} ± {:.2g} of all pairs has met.",
+      p.replicates, p.tokens, p.dim, plan.betas.size(), end_of(p), last[0], last[3], last[4]);
+  answer.values["end_time"] = end_of(p);
+  answer.values["final_fraction"] = number(last[3]);
+  answer.values["final_error"] = number(last[4]);
+  answer.values["half_time"] = number(last[1]);
+  answer.values["equiangular_time"] = number(last[2]);
+  answer.tables = {curve_table, diagram(plan, r)};
+  if (p.scheme == "layers")
+    answer.remarks.push_back(
+        "The scheme x <- normalise(x + step A) lags the flow; scheme rk4 shows the flow.");
+  answer.draw = [=] { return figures(p, plan, r, curve_table); };
+  return answer;
+}
+
+}  // namespace attractor::experiment

@@ -1,0 +1,303 @@
+// The loops of logit_panels.cpp, for T = double or float; sums of more than 256 terms are doubles.
+#if defined(ATTRACTOR_KERNELS_LOGIT_PANELS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTRACTOR_KERNELS_LOGIT_PANELS_INL
+#undef ATTRACTOR_KERNELS_LOGIT_PANELS_INL
+#else
+#define ATTRACTOR_KERNELS_LOGIT_PANELS_INL
+#endif
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "attractor/kernels/exp-inl.hpp"
+#include "attractor/kernels/logit_panels.hpp"
+#include "hwy/aligned_allocator.h"
+#include "hwy/highway.h"
+
+#ifndef ATTRACTOR_KERNELS_PANELS_JOB
+#define ATTRACTOR_KERNELS_PANELS_JOB
+namespace attractor::kernels {
+
+constexpr std::size_t kPanelRows = 12, kPanelColumns = 256, kPanelGroups = 8;
+// A cache line: coordinates of a panel, and the parts (j mod kLine) of sums over j on every target.
+template <class T>
+constexpr std::size_t kLine = 64 / sizeof(T);
+template <class T>
+constexpr std::size_t kPanelStrip = 2 * kLine<T>;
+
+template <class T>
+struct PanelsJob {
+  std::size_t dim, padded_dim, n, padded, chunk, panel;
+  T beta;
+  const double* queries;
+  const T* strips;  // keys [padded/kPanelStrip][dim][kPanelStrip]
+  const T* values;  // [padded_dim/kLine][panel], of which [padded][kLine] are used
+  const T* masses;  // [padded], 0 beyond n
+  const std::uint32_t* rows;
+  const RowSums* out;
+  std::size_t row(std::size_t k) const { return rows ? rows[k] : k; }
+};
+
+// Twelve rows at work: their queries [dim][12], values and pulls [12][padded_dim].
+template <class T>
+struct PanelScratch {
+  std::size_t index[kPanelRows];
+  T peak[kPanelRows];
+  double weight[kPanelRows], moment[kPanelRows];
+  T *queries, *values;
+  double* pull;
+  T* w;  // [12][kPanelStride]: logits, then weights
+};
+template <class T>
+constexpr std::size_t kPanelStride = kPanelColumns + kLine<T>;  // rows in different cache sets
+
+}  // namespace attractor::kernels
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace attractor::kernels {
+namespace HWY_NAMESPACE {
+
+constexpr std::size_t kTileRows = HWY_MAX_BYTES == 64 ? 12 : 4;  // what the registers hold
+
+// Logits of twelve rows with one strip of keys; rows of `out` lie `stride` apart.
+template <class T>
+HWY_NOINLINE void strip_logits(const PanelsJob<T>& job, const T* queries, const T* strip, T* out,
+                               std::size_t stride) {  // alone it has registers enough
+  const Tag<T> d;
+  using V = Vector<T>;
+  const std::size_t lanes = hn::Lanes(d);
+  for (std::size_t r0 = 0; r0 < kPanelRows; r0 += kTileRows)
+    for (std::size_t c = 0; c < kPanelStrip<T>; c += 2 * lanes) {
+      V sum[kTileRows][2];
+      ATTRACTOR_UNROLL
+      for (std::size_t r = 0; r < kTileRows; ++r) sum[r][0] = sum[r][1] = hn::Zero(d);
+      for (std::size_t a = 0; a < job.dim; ++a) {
+        const V x0 = hn::Load(d, strip + a * kPanelStrip<T> + c);
+        const V x1 = hn::Load(d, strip + a * kPanelStrip<T> + c + lanes);
+        ATTRACTOR_UNROLL
+        for (std::size_t r = 0; r < kTileRows; ++r) {
+          const V y = hn::Set(d, queries[a * kPanelRows + r0 + r]);
+          sum[r][0] = hn::MulAdd(x0, y, sum[r][0]);
+          sum[r][1] = hn::MulAdd(x1, y, sum[r][1]);
+        }
+      }
+      ATTRACTOR_UNROLL
+      for (std::size_t r = 0; r < kTileRows; ++r) {
+        T* to = out + (r0 + r) * stride + c;
+        const V beta = hn::Set(d, job.beta);
+        hn::Store(hn::Mul(beta, sum[r][0]), d, to);
+        hn::Store(hn::Mul(beta, sum[r][1]), d, to + lanes);
+      }
+    }
+}
+
+// Neither the token itself nor the padding counts.
+template <class T>
+void leave_out(const PanelsJob<T>& job, std::size_t r, std::size_t begin, std::size_t end,
+               PanelScratch<T>& s) {
+  constexpr T kNone = -std::numeric_limits<T>::infinity();
+  T* logits = s.w + r * kPanelStride<T>;
+  if (s.index[r] >= begin && s.index[r] < end) logits[s.index[r] - begin] = kNone;
+  for (std::size_t j = std::max(begin, job.n); j < end; ++j) logits[j - begin] = kNone;
+}
+
+// A larger logit appeared: bring the sums so far to the new peak.
+template <class T>
+void raise_peak(const PanelsJob<T>& job, std::size_t r, std::size_t count, PanelScratch<T>& s) {
+  const Tag<T> d;
+  Vector<T> most = hn::Set(d, s.peak[r]);
+  for (std::size_t c = 0; c < count; c += hn::Lanes(d))
+    most = hn::Max(most, hn::Load(d, s.w + r * kPanelStride<T> + c));
+  const T peak = hn::GetLane(hn::MaxOfLanes(d, most));
+  if (peak == s.peak[r]) return;
+  const double factor = std::exp(static_cast<double>(s.peak[r]) - static_cast<double>(peak));
+  s.peak[r] = peak;
+  s.weight[r] *= factor;
+  s.moment[r] *= factor;
+  for (std::size_t a = 0; a < job.padded_dim; ++a) s.pull[r * job.padded_dim + a] *= factor;
+}
+
+// Logits of one row become weights, and their sums.
+template <bool kMoment, class T>
+void row_weights(const PanelsJob<T>& job, std::size_t r, std::size_t begin, std::size_t count,
+                 PanelScratch<T>& s) {
+  const Tag<T> d;
+  using V = Vector<T>;
+  HWY_ALIGN T weight[kLine<T>] = {}, moment[kLine<T>] = {};
+  const V peak = hn::Set(d, s.peak[r]), least = hn::Set(d, T(sizeof(T) == 8 ? -708 : -87));
+  const V steps = hn::Set(d, static_cast<T>(kSteps<T> * 1.4426950408889634));
+  T* logits = s.w + r * kPanelStride<T>;
+  for (std::size_t lane = 0; lane < kLine<T>; lane += hn::Lanes(d)) {
+    V weights = hn::Zero(d), moments = hn::Zero(d);
+    for (std::size_t c = lane; c < count; c += kLine<T>) {
+      const V logit = hn::Load(d, logits + c), below = hn::Sub(logit, peak);
+      const auto counts = hn::Gt(below, least);
+      V w = exp2_steps(d, below, steps);
+      w = hn::IfThenElseZero(counts, hn::Mul(w, hn::Load(d, job.masses + begin + c)));
+      hn::Store(w, d, logits + c);
+      weights = hn::Add(weights, w);
+      if (kMoment) moments = hn::MulAdd(w, hn::IfThenElseZero(counts, logit), moments);
+    }
+    hn::Store(weights, d, weight + lane);
+    hn::Store(moments, d, moment + lane);
+  }
+  s.weight[r] += sum_of_parts(weight);
+  s.moment[r] += sum_of_parts(moment);
+}
+
+// Pulls of kTileRows rows from `row` on, one vector of coordinates from `a` on.
+template <class T>
+HWY_INLINE void tile_pulls(const PanelsJob<T>& job, std::size_t row, std::size_t a,
+                           std::size_t begin, std::size_t count, PanelScratch<T>& s) {
+  const Tag<T> d;
+  using V = Vector<T>;
+  V own[kTileRows], pull[kTileRows];
+  ATTRACTOR_UNROLL
+  for (std::size_t r = 0; r < kTileRows; ++r) {
+    own[r] = hn::Load(d, s.values + (row + r) * job.padded_dim + a);
+    pull[r] = hn::Zero(d);
+  }
+  const T* values = job.values + a / kLine<T> * job.panel + begin * kLine<T> + a % kLine<T>;
+  const T* weights = s.w + row * kPanelStride<T>;
+  for (std::size_t c = 0; c < count; ++c) {
+    const V y = hn::Load(d, values + c * kLine<T>);
+    ATTRACTOR_UNROLL
+    for (std::size_t r = 0; r < kTileRows; ++r) {
+      const V w = hn::Set(d, weights[r * kPanelStride<T> + c]);
+      pull[r] = hn::MulAdd(w, hn::Sub(y, own[r]), pull[r]);
+    }
+  }
+  ATTRACTOR_UNROLL
+  for (std::size_t r = 0; r < kTileRows; ++r)
+    add_to(s.pull + (row + r) * job.padded_dim + a, pull[r]);
+}
+
+// Columns [begin, end) for all groups of rows. A strip of keys, then a panel of values, serves all
+// groups while it is in the first cache: a chunk is read from memory once for all of them.
+template <class T>
+void chunk_sums(const PanelsJob<T>& job, std::size_t begin, std::size_t end, PanelScratch<T>* group,
+                std::size_t groups) {
+  const Tag<T> d;
+  const std::size_t count = end - begin;
+  for (std::size_t j = begin; j < end; j += kPanelStrip<T>)
+    for (std::size_t g = 0; g < groups; ++g)
+      strip_logits(job, group[g].queries, job.strips + j * job.dim, group[g].w + (j - begin),
+                   kPanelStride<T>);
+  for (std::size_t g = 0; g < groups; ++g)
+    for (std::size_t r = 0; r < kPanelRows; ++r) {
+      leave_out(job, r, begin, end, group[g]);
+      raise_peak(job, r, count, group[g]);
+      if (job.out->moment.empty())
+        row_weights<false>(job, r, begin, count, group[g]);
+      else
+        row_weights<true>(job, r, begin, count, group[g]);
+    }
+  if (job.out->pull.empty()) return;
+  for (std::size_t a = 0; a < job.padded_dim; a += hn::Lanes(d))
+    for (std::size_t g = 0; g < groups; ++g)
+      for (std::size_t row = 0; row < kPanelRows; row += kTileRows)
+        tile_pulls(job, row, a, begin, count, group[g]);
+}
+
+// Queries k.. of the list, those from `end` on like the one before it, as [dim][12].
+template <class T>
+void load_queries(const PanelsJob<T>& job, std::size_t k, std::size_t end, T* queries) {
+  for (std::size_t r = 0; r < kPanelRows; ++r) {
+    const double* query = job.queries + job.row(std::min(k + r, end - 1)) * job.dim;
+    for (std::size_t a = 0; a < job.dim; ++a)
+      queries[a * kPanelRows + r] = static_cast<T>(query[a]);
+  }
+}
+
+template <class T>
+void load_rows(const PanelsJob<T>& job, std::size_t k, std::size_t end, PanelScratch<T>& s) {
+  std::fill_n(s.pull, kPanelRows * job.padded_dim, 0.0);
+  load_queries(job, k, end, s.queries);
+  for (std::size_t r = 0; r < kPanelRows; ++r) {
+    const std::size_t i = job.row(std::min(k + r, end - 1));
+    s.index[r] = i;
+    s.peak[r] = std::numeric_limits<T>::lowest();
+    s.weight[r] = s.moment[r] = 0;
+    for (std::size_t a = 0; a < job.padded_dim; a += kLine<T>)
+      std::copy_n(job.values + a / kLine<T> * job.panel + i * kLine<T>, kLine<T>,
+                  s.values + r * job.padded_dim + a);
+  }
+}
+
+template <class T>
+void store_rows(const PanelsJob<T>& job, std::size_t k, std::size_t end, const PanelScratch<T>& s) {
+  for (std::size_t r = 0; r < std::min(kPanelRows, end - k); ++r) {
+    job.out->weight[k + r] = s.weight[r];
+    job.out->peak[k + r] = static_cast<double>(s.peak[r]);
+    if (!job.out->moment.empty()) job.out->moment[k + r] = s.moment[r];
+    if (!job.out->pull.empty())
+      std::copy_n(s.pull + r * job.padded_dim, job.dim, &job.out->pull[(k + r) * job.dim]);
+  }
+}
+
+// Rows [begin, end) of the list, a few groups of twelve at a time.
+template <class T>
+void panel_rows(const PanelsJob<T>& job, std::size_t begin, std::size_t end) {
+  const std::size_t size = kPanelRows * job.padded_dim, weights = kPanelRows * kPanelStride<T>;
+  auto pulls = hwy::AllocateAligned<double>(kPanelGroups * size);
+  auto memory = hwy::AllocateAligned<T>(kPanelGroups * (2 * size + weights));
+  PanelScratch<T> group[kPanelGroups];
+  for (std::size_t first = begin; first < end; first += kPanelGroups * kPanelRows) {
+    const std::size_t groups = std::min(kPanelGroups, (end - first + kPanelRows - 1) / kPanelRows);
+    for (std::size_t g = 0; g < groups; ++g) {
+      group[g].queries = memory.get() + g * size;
+      group[g].values = memory.get() + (kPanelGroups + g) * size;
+      group[g].w = memory.get() + 2 * kPanelGroups * size + g * weights;
+      group[g].pull = pulls.get() + g * size;
+      load_rows(job, first + g * kPanelRows, end, group[g]);
+    }
+    for (std::size_t j = 0; j < job.padded; j += job.chunk)
+      chunk_sums(job, j, std::min(job.padded, j + job.chunk), group, groups);
+    for (std::size_t g = 0; g < groups; ++g) store_rows(job, first + g * kPanelRows, end, group[g]);
+  }
+}
+
+// <q_i, k_j> for rows [begin, end) and all n keys.
+template <class T>
+void product_rows(const PanelsJob<T>& job, std::size_t begin, std::size_t end, double* out) {
+  HWY_ALIGN T tile[kPanelRows * kPanelStrip<T>];
+  const std::size_t size = kPanelRows * job.padded_dim;
+  auto queries = hwy::AllocateAligned<T>(kPanelGroups * size);
+  for (std::size_t first = begin; first < end; first += kPanelGroups * kPanelRows) {
+    const std::size_t last = std::min(end, first + kPanelGroups * kPanelRows);
+    for (std::size_t k = first; k < last; k += kPanelRows)
+      load_queries(job, k, end, queries.get() + (k - first) / kPanelRows * size);
+    for (std::size_t j = 0; j < job.n; j += kPanelStrip<T>) {
+      const std::size_t columns = std::min(kPanelStrip<T>, job.n - j);
+      for (std::size_t k = first; k < last; k += kPanelRows) {
+        strip_logits(job, queries.get() + (k - first) / kPanelRows * size, job.strips + j * job.dim,
+                     tile, kPanelStrip<T>);
+        for (std::size_t r = 0; r < std::min(kPanelRows, last - k); ++r)
+          for (std::size_t c = 0; c < columns; ++c)
+            out[(k + r) * job.n + j + c] = static_cast<double>(tile[r * kPanelStrip<T> + c]);
+      }
+    }
+  }
+}
+
+void panels_job(const PanelsJob<double>& job, std::size_t begin, std::size_t end) {
+  panel_rows(job, begin, end);
+}
+void single_panels_job(const PanelsJob<float>& job, std::size_t begin, std::size_t end) {
+  panel_rows(job, begin, end);
+}
+void products_job(const PanelsJob<double>& job, std::size_t begin, std::size_t end, double* out) {
+  product_rows(job, begin, end, out);
+}
+void single_products_job(const PanelsJob<float>& job, std::size_t begin, std::size_t end,
+                         double* out) {
+  product_rows(job, begin, end, out);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace attractor::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,332 @@
+#include "attractor/kernels/single_rows.hpp"
+
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "attractor/base/random.hpp"
+#include "attractor/base/threads.hpp"
+#include "attractor/kernels/attention_rows.hpp"
+#include "attractor/kernels/logit_lanes.hpp"
+#include "attractor/kernels/logit_panels.hpp"
+#include "attractor/kernels/symmetric_rows.hpp"
+
+namespace attractor::kernels {
+namespace {
+
+struct Sums {
+  std::vector<double> pull, weight, moment, peak;
+  Sums(std::size_t n, std::size_t dim) : pull(n * dim), weight(n), moment(n), peak(n) {}
+  RowSums view() { return {pull, weight, moment, peak}; }
+};
+
+// Unit tokens around `centres` directions at distances of about `radius`; 0 centres: anywhere.
+std::vector<double> tokens(std::size_t n, std::size_t dim, std::size_t centres, double radius) {
+  const Stream stream(dim, "single test");
+  std::vector<double> x(n * dim), centre(dim);
+  const auto normalise = [](std::span<double> row) {
+    double squares = 0;
+    for (const double c : row) squares += c * c;
+    for (double& c : row) c /= std::sqrt(squares);
+  };
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto row = std::span(x).subspan(i * dim, dim);
+    stream.normals(i, row);
+    if (centres > 0) {
+      stream.normals(1'000'000 + i % centres, centre);
+      normalise(centre);
+      for (std::size_t a = 0; a < dim; ++a) row[a] = centre[a] + radius * row[a];
+    }
+    normalise(row);
+  }
+  return x;
+}
+
+std::vector<double> uneven_masses(std::size_t n) {
+  std::vector<double> m(n);
+  for (std::size_t i = 0; i < n; ++i) m[i] = 0.25 + static_cast<double>(i % 7);
+  return m;
+}
+
+double length(std::span<const double> x) {
+  double squares = 0;
+  for (const double c : x) squares += c * c;
+  return std::sqrt(squares);
+}
+
+// Largest errors against plain double sums, relative to the sum of the sizes of the terms, which
+// for pulls are w |x_j - x_i|.
+struct Errors {
+  double pull = 0, weight = 0, moment = 0;
+};
+
+Errors distance_errors(const DistanceSources& in, bool moments) {
+  const std::size_t n = in.masses.size(), dim = in.dim;
+  std::vector<std::uint32_t> rows;
+  for (std::uint32_t i = 0; i < n; i += 11) rows.push_back(i);
+  Sums fast(n, dim), plain(rows.size(), dim);
+  RowSums out = fast.view();
+  if (!moments) out.moment = {};
+  symmetric_rows(in, out, Precision::f32);
+  distance_rows_reference(in, rows, plain.view());
+  Errors worst;
+  std::vector<double> step(dim);
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    const std::size_t i = rows[k];
+    double moved = 0;
+    for (std::size_t j = 0; j < n; ++j) {
+      for (std::size_t a = 0; a < dim; ++a)
+        step[a] = in.points[j * dim + a] - in.points[i * dim + a];
+      const double r = length(step);
+      moved += in.masses[j] * std::exp(-0.5 * in.beta * r * r) * r;
+    }
+    // Floats end at 1e-38.
+    const auto raise = [](double& to, double error, double size) {
+      if (size > 1e-30) to = std::max(to, std::abs(error) / size);
+    };
+    raise(worst.weight, fast.weight[i] - plain.weight[k], plain.weight[k]);
+    if (moments) raise(worst.moment, fast.moment[i] - plain.moment[k], -plain.moment[k]);
+    for (std::size_t a = 0; a < dim; ++a)
+      raise(worst.pull, fast.pull[i * dim + a] - plain.pull[k * dim + a], moved);
+  }
+  return worst;
+}
+
+struct Shape {
+  std::size_t centres;
+  double radius;
+};
+
+TEST(SingleRows, SymmetricErrorsStayWithinTheBound) {
+  constexpr std::size_t kCount = 311;
+  for (const Shape shape : {Shape{0, 0}, {3, 0.1}, {3, 1e-2}, {1, 1e-2}, {1, 1e-5}})
+    for (const std::size_t dim : {2, 3, 4, 5, 16, 64, 200})
+      for (const double beta : {0.0, 1e-3, 1.0, 9.0, 100.0, 1e4})
+        for (const bool even : {true, false}) {
+          const auto x = tokens(kCount, dim, shape.centres, shape.radius);
+          const auto m = even ? std::vector<double>(kCount, 2.0) : uneven_masses(kCount);
+          const Errors e = distance_errors({dim, x, {}, m, beta, 0}, !even);
+          const std::string where = "dim " + std::to_string(dim) + " beta " + std::to_string(beta) +
+                                    " centres " + std::to_string(shape.centres) + " radius " +
+                                    std::to_string(shape.radius);
+          const double bound = single_error(2 * beta, dim);
+          EXPECT_LT(e.weight, bound) << where;
+          EXPECT_LT(e.moment, bound) << where;
+          // The rounding of the tokens, 2^-25 of their largest coordinate, against separations.
+          const double separation = shape.centres > 1 ? 1.2e-7 / shape.radius : 0;
+          EXPECT_LT(e.pull, bound + separation) << where;
+        }
+}
+
+Sums symmetric(const DistanceSources& in) {
+  Sums sums(in.masses.size(), in.dim);
+  symmetric_rows(in, sums.view(), Precision::f32);
+  return sums;
+}
+
+TEST(SingleRows, SymmetricBitsDoNotDependOnThreadsNorOnTheVectorLengthWithFma) {
+  for (const std::size_t dim : {2, 3, 5, 16, 40})
+    for (const double radius : {0.0, 0.05}) {
+      const std::size_t n = 1163;
+      const auto x = tokens(n, dim, radius > 0 ? 5 : 0, radius);
+      const auto m = uneven_masses(n);
+      const DistanceSources in{dim, x, {}, m, 12.0, 0};
+      const Sums first = symmetric(in);
+      for (const std::size_t count : {1, 2, 5}) {
+        set_threads(count);
+        const Sums again = symmetric(in);
+        EXPECT_EQ(first.pull, again.pull) << count << " threads, dim " << dim;
+        EXPECT_EQ(first.weight, again.weight) << count << " threads, dim " << dim;
+        EXPECT_EQ(first.moment, again.moment) << count << " threads, dim " << dim;
+      }
+      set_threads(0);
+#ifdef HWY_AVX2
+      if (hwy::SupportedTargets() & HWY_AVX2) {
+        hwy::SetSupportedTargetsForTest(HWY_AVX2);
+        const Sums narrow = symmetric(in);
+        hwy::SetSupportedTargetsForTest(0);
+        EXPECT_EQ(first.pull, narrow.pull) << dim;
+        EXPECT_EQ(first.weight, narrow.weight) << dim;
+        EXPECT_EQ(first.moment, narrow.moment) << dim;
+      }
+#endif
+    }
+}
+
+TEST(SingleRows, TokensInOnePlaceHaveWeightOneAndNoPull) {
+  constexpr std::size_t kCount = 140;
+  for (const std::size_t dim : {2, 3, 16, 64})
+    for (const double beta : {0.0, 1.0, 1e4, 1e300}) {
+      std::vector<double> x;
+      const auto one = tokens(1, dim, 0, 0);
+      for (std::size_t i = 0; i < kCount; ++i) x.insert(x.end(), one.begin(), one.end());
+      const std::vector<double> m(kCount, 1.0);
+      const Sums sums = symmetric({dim, x, {}, m, beta, 0});
+      EXPECT_EQ(sums.weight, std::vector<double>(kCount, kCount - 1.0));
+      EXPECT_EQ(sums.pull, std::vector<double>(kCount * dim, 0.0));
+      EXPECT_EQ(sums.moment, std::vector<double>(kCount, 0.0));
+    }
+}
+
+TEST(SingleRows, MassesThatFloatsCannotHoldAreTakenInDouble) {
+  constexpr std::size_t kCount = 150;
+  const auto x = tokens(kCount, 3, 0, 0);
+  std::vector<double> m(kCount, 1.0);
+  m[7] = 1e40;
+  const DistanceSources in{3, x, {}, m, 2.0, 0};
+  const Sums single = symmetric(in);
+  Sums full(kCount, 3);
+  symmetric_rows(in, full.view());
+  EXPECT_EQ(single.weight, full.weight);
+  EXPECT_EQ(single.pull, full.pull);
+}
+
+// Queries, keys and values with logits within beta * 2.2.
+struct Problem {
+  std::size_t n, dim;
+  std::vector<double> q, k, v, m;
+  Problem(std::size_t count, std::size_t d, bool even) : n(count), dim(d) {
+    q = tokens(n, dim, 0, 0);
+    k = tokens(n, dim, 4, 0.3);
+    v = tokens(n, dim, 7, 0.5);
+    m = even ? std::vector<double>(n, 3.0) : uneven_masses(n);
+    for (double& c : q) c *= 2.2;
+  }
+  LogitSources sources(double beta) const { return {dim, q, k, v, m, beta}; }
+};
+
+void compare_logits(const LogitSources& in, Precision precision, double slack) {
+  const std::size_t n = in.masses.size(), dim = in.dim;
+  Sums fast(n, dim), plain(n, dim);
+  logit_rows(in, {}, fast.view(), precision);
+  logit_rows_reference(in, {}, plain.view());
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::string where = "dim " + std::to_string(dim) + " n " + std::to_string(n) + " beta " +
+                              std::to_string(in.beta) + " row " + std::to_string(i);
+    // Both peaks are allowed: compare at the plain one.
+    const double unit = std::exp(fast.peak[i] - plain.peak[i]), size = plain.weight[i];
+    ASSERT_NEAR(fast.peak[i], plain.peak[i], slack * (1 + 2.2 * in.beta)) << where;
+    ASSERT_NEAR(unit * fast.weight[i], size, slack * size) << where;
+    ASSERT_NEAR(unit * fast.moment[i], plain.moment[i], slack * (1 + 2.2 * in.beta) * size)
+        << where;
+    for (std::size_t a = 0; a < dim; ++a)
+      ASSERT_NEAR(unit * fast.pull[i * dim + a], plain.pull[i * dim + a], slack * 2 * size)
+          << where;
+  }
+}
+
+class SingleOnEveryTarget : public testing::TestWithParam<int64_t> {
+ protected:
+  void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
+  void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
+};
+
+TEST_P(SingleOnEveryTarget, LogitErrorsStayWithinTheBound) {
+  for (const std::size_t dim : {2, 3, 4, 5, 16, 33})
+    for (const std::size_t n : {33, 130})
+      for (const double beta : {0.0, 1.0, 9.0, 100.0})
+        for (const bool even : {true, false}) {
+          const Problem problem(n, dim, even);
+          compare_logits(problem.sources(beta), Precision::f32, single_error(2.2 * beta, dim));
+        }
+}
+
+TEST_P(SingleOnEveryTarget, LanesInDoubleEqualPlainLoops) {
+  for (const std::size_t dim : {2, 3, 4})
+    for (const std::size_t n : {32, 67, 301})
+      for (const double beta : {0.0, 9.0, 100.0})
+        for (const bool even : {true, false}) {
+          const Problem problem(n, dim, even);
+          ASSERT_TRUE(logit_lanes_apply(problem.sources(beta), Precision::f64));
+          compare_logits(problem.sources(beta), Precision::f64, 1e-14 + 1e-15 * 2.2 * beta);
+        }
+}
+
+TEST_P(SingleOnEveryTarget, SymmetricRowsEqualPlainLoopsAtOddSizes) {
+  for (const std::size_t dim : {1, 2, 3, 4, 5, 16, 17, 33})
+    for (const std::size_t n : {128, 143, 195}) {
+      const auto x = tokens(n, dim, 0, 0);
+      const auto m = uneven_masses(n);
+      const Errors e = distance_errors({dim, x, {}, m, 4.0, 0}, true);
+      EXPECT_LT(std::max({e.weight, e.pull}), single_error(8, dim)) << dim << " " << n;
+    }
+}
+
+std::vector<int64_t> every_target() {
+  std::vector<int64_t> targets;
+  for (int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1)
+    targets.push_back(left & -left);
+  return targets;
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, SingleOnEveryTarget, testing::ValuesIn(every_target()),
+                         [](const auto& target) { return hwy::TargetName(target.param); });
+
+TEST(LogitLanes, ApplyOnlyToBoundedLogitsAndFewCoordinates) {
+  const Problem problem(100, 3, true);
+  EXPECT_TRUE(logit_lanes_apply(problem.sources(136), Precision::f64));  // 136 * 2.2 < 300
+  EXPECT_FALSE(logit_lanes_apply(problem.sources(137), Precision::f64));
+  EXPECT_TRUE(logit_lanes_apply(problem.sources(18), Precision::f32));
+  EXPECT_FALSE(logit_lanes_apply(problem.sources(19), Precision::f32));
+  EXPECT_FALSE(logit_lanes_apply(Problem(100, 5, true).sources(1), Precision::f64));
+  EXPECT_FALSE(logit_lanes_apply(Problem(31, 3, true).sources(1), Precision::f64));
+}
+
+TEST(LogitLanes, BitsDoNotDependOnThreadsRowsOrTheVectorLengthWithFma) {
+  for (const Precision precision : {Precision::f64, Precision::f32})
+    for (const std::size_t dim : {2, 3, 4, 24}) {
+      const Problem problem(1203, dim, false);
+      const LogitSources in = problem.sources(3.0);
+      const auto sums = [&] {
+        Sums s(problem.n, dim);
+        logit_rows(in, {}, s.view(), precision);
+        return s;
+      };
+      const Sums first = sums();
+      for (const std::size_t count : {1, 2, 5}) {
+        set_threads(count);
+        const Sums again = sums();
+        EXPECT_EQ(first.pull, again.pull) << count << " threads";
+        EXPECT_EQ(first.weight, again.weight) << count << " threads";
+        EXPECT_EQ(first.moment, again.moment) << count << " threads";
+      }
+      set_threads(0);
+      const std::vector<std::uint32_t> rows = {1202, 7, 7, 0, 255, 256, 31};
+      Sums some(rows.size(), dim);
+      logit_rows(in, rows, some.view(), precision);
+      for (std::size_t r = 0; r < rows.size(); ++r) {
+        EXPECT_EQ(some.weight[r], first.weight[rows[r]]);
+        EXPECT_EQ(some.peak[r], first.peak[rows[r]]);
+        for (std::size_t a = 0; a < dim; ++a)
+          EXPECT_EQ(some.pull[r * dim + a], first.pull[rows[r] * dim + a]);
+      }
+#ifdef HWY_AVX2
+      if (hwy::SupportedTargets() & HWY_AVX2) {
+        hwy::SetSupportedTargetsForTest(HWY_AVX2);
+        const Sums narrow = sums();
+        hwy::SetSupportedTargetsForTest(0);
+        EXPECT_EQ(first.pull, narrow.pull);
+        EXPECT_EQ(first.weight, narrow.weight);
+      }
+#endif
+    }
+}
+
+TEST(LogitLanes, PullsAmongNearlyEqualValuesKeepTheirRelativeAccuracy) {
+  Problem problem(200, 3, true);
+  for (double& c : problem.v) c = 1 + 1e-9 * c;
+  const LogitSources in = problem.sources(2.0);
+  Sums fast(problem.n, 3), plain(problem.n, 3);
+  logit_rows(in, {}, fast.view());
+  logit_rows_reference(in, {}, plain.view());
+  for (std::size_t i = 0; i < problem.n; ++i)
+    for (std::size_t a = 0; a < 3; ++a)
+      EXPECT_NEAR(fast.pull[i * 3 + a], plain.pull[i * 3 + a], 2e-14 * 2e-9 * plain.weight[i]);
+}
+
+}  // namespace
+}  // namespace attractor::kernels
