@@ -10,6 +10,7 @@ import sys
 # Each layer and what it may include, besides itself (docs/architecture.md draws it).
 BELOW = {
     "base": [],
+    "ranks": ["base"],
     "kernels": ["base"],
     "report": ["base"],
     "space": ["base", "kernels"],
@@ -17,11 +18,11 @@ BELOW = {
     "flow": ["base", "space"],
     "tokens": ["base", "space", "report"],
     "attention": ["base", "kernels", "space", "tokens"],
-    "depth": ["base", "kernels", "space", "flow", "tokens", "attention"],
+    "depth": ["base", "ranks", "kernels", "space", "flow", "tokens", "attention"],
     "meanfield": ["base", "space", "solve", "flow", "tokens", "attention", "depth"],
     "training": ["base", "kernels", "report", "space", "solve", "flow", "tokens", "attention"],
     "observe": ["base", "space", "solve", "flow", "tokens", "attention", "depth", "meanfield", "training"],
-    "experiment": ["base", "report", "space", "solve", "flow", "tokens", "attention", "depth", "meanfield",
+    "experiment": ["base", "ranks", "report", "space", "solve", "flow", "tokens", "attention", "depth", "meanfield",
                    "training", "observe"],
 }
 # Tests may look at what stands above the layer they test, never sideways between the two halves.
