@@ -13,6 +13,7 @@
 
 #include "apps/bridge_command.hpp"
 #include "apps/exit_status.hpp"
+#include "apps/film_command.hpp"
 #include "apps/flow_command.hpp"
 #include "apps/problem_command.hpp"
 #include "apps/reproduce_command.hpp"
@@ -100,13 +101,11 @@ int run_program(int argc, char** argv) {
       "Examples:\n  attractor flow --tokens 64 --dim 3 --beta 40 --time inf --out collapse\n"
       "  attractor select data.json --optimizer flow --log10-time 100\n\n"
       "Exit status: 0 done, 2 bad input, 3 the numerics could not deliver, 130 interrupted.");
-  Commands commands = {{"bridge", add_bridge_command(app)},
-                       {"flow", add_flow_command(app)},
-                       {"merge", add_merge_command(app)},
-                       {"problem", add_problem_command(app)},
-                       {"reproduce", add_reproduce_command(app)},
-                       {"select", add_select_command(app)},
-                       {"sweep", add_sweep_command(app)}};
+  Commands commands = {
+      {"bridge", add_bridge_command(app)},   {"film", add_film_command(app)},
+      {"flow", add_flow_command(app)},       {"merge", add_merge_command(app)},
+      {"problem", add_problem_command(app)}, {"reproduce", add_reproduce_command(app)},
+      {"select", add_select_command(app)},   {"sweep", add_sweep_command(app)}};
   commands.merge(add_theory_commands(app));
   const int status = run(app, argc, argv, commands);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)

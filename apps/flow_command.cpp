@@ -73,8 +73,9 @@ void print_text(const FlowRecord& r, double seconds) {
   row("attention entropy", fmt::format("{:.6g}", o.attention_entropy), "nats");
   row("effective rank", fmt::format("{:.6g}", o.effective_rank),
       fmt::format("span {:.0f}", o.span_dimension));
-  row("merges", fmt::format("{}", r.merges.size()),
-      r.merges.empty() ? "" : "last at t = " + in_words(r.merges.back().time));
+  if (ranks::count() == 1)  // several do not follow them
+    row("merges", fmt::format("{}", r.merges.size()),
+        r.merges.empty() ? "" : "last at t = " + in_words(r.merges.back().time));
   row("merge error", fmt::format("{:.2g}", r.merge_error),
       "what coalescence may shift a token, in total");
   row("computing", fmt::format("{:.3g} s", seconds), "");
@@ -82,7 +83,11 @@ void print_text(const FlowRecord& r, double seconds) {
 
 void require_memory(const FlowParameters& p) {
   if (p.init == "file" || p.init == "angles") return;
-  const double states = stepper_of(p) == "adaptive" ? 12 : 8;
+  double states = stepper_of(p) == "adaptive" ? 12 : 8;
+  if (ranks::count() > 1) {  // all tokens on each rank at the start, and on rank 0 to observe them
+    const auto here = static_cast<double>(ranks::neighbours());
+    states = states * here / static_cast<double>(ranks::count()) + here + 3;
+  }
   const double needed = states * 8 * static_cast<double>(p.tokens) * static_cast<double>(p.dim);
   const double present =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));

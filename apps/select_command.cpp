@@ -237,10 +237,11 @@ std::function<int()> add_select_command(CLI::App& app) {
   CLI::App* select = app.add_subcommand(
       "select", "Train attention: which tokens does it select, with which max-margin certificate");
   select
-      ->add_option("data", options->parameters.data,
-                   "problem: JSON {\"X\": [n][T][d], \"Y\": [n], \"v\": [d], \"W\": [d][d], \"z\": "
-                   "[n][d], \"p0\": [d], ...}, HDF5, a directory of .npy files, or example:NAME (see "
-                   "attractor problem --list), example:multi,inputs=6")
+      ->add_option(
+          "data", options->parameters.data,
+          "problem: JSON {\"X\": [n][T][d], \"Y\": [n], \"v\": [d], \"W\": [d][d], \"z\": "
+          "[n][d], \"p0\": [d], ...}, HDF5, a directory of .npy files, or example:NAME (see "
+          "attractor problem --list), example:multi,inputs=6")
       ->type_name("FILE");
   for (const Parameter& parameter : list(options->parameters))
     add_parameter(*select, parameter, [options, parameter](const std::string& text) {

@@ -27,9 +27,12 @@ void set_all(const Settings& settings, const ParameterList& parameters) {
   for (const auto& [name, text] : settings) find(parameters, name).set(text);
 }
 
-bool contains(const ParameterList& parameters, const std::string& name) {
-  return std::any_of(parameters.begin(), parameters.end(),
-                     [&](const Parameter& p) { return p.name == name; });
+ParameterKind kind_of(const ParameterList& parameters, const std::string& name) {
+  for (const Parameter& p : parameters)
+    if (p.name == name)
+      return std::holds_alternative<std::uint64_t*>(p.target) ? ParameterKind::whole
+                                                              : ParameterKind::other;
+  return ParameterKind::unknown;
 }
 
 template <class Parameters>
@@ -40,10 +43,10 @@ Command question(const std::string& name) {
                 Parameters p;
                 set_all(settings, list(p));
               },
-          .knows =
+          .kind =
               [](const std::string& parameter) {
                 Parameters p;
-                return contains(list(p), parameter);
+                return kind_of(list(p), parameter);
               },
           .run =
               [name](const Settings& settings, const std::string&, const AskContext& context) {
@@ -107,10 +110,10 @@ Command runner(const std::string& name, ParameterList (*all)(Parameters&), auto 
                 Parameters p;
                 set_all(settings, all(p));
               },
-          .knows =
+          .kind =
               [all](const std::string& parameter) {
                 Parameters p;
-                return contains(all(p), parameter);
+                return kind_of(all(p), parameter);
               },
           .run = run};
 }

@@ -19,10 +19,12 @@ struct Outcome {
   bool interrupted = false;  // the context asked to stop: nothing else is meant
 };
 
+enum class ParameterKind { unknown, whole, other };
+
 struct Command {
-  std::string name;                                    // "flow", "reduce pair"
-  std::function<void(const Settings&)> check;          // names and ranges; throws Error
-  std::function<bool(const std::string& name)> knows;  // whether a parameter has this name
+  std::string name;                            // "flow", "reduce pair"
+  std::function<void(const Settings&)> check;  // names and ranges; throws Error
+  std::function<ParameterKind(const std::string& name)> kind;
   /// Throws Error on what is refused. `files_from`: where relative files are meant from.
   std::function<Outcome(const Settings&, const std::string& files_from, const AskContext&)> run;
 };

@@ -106,6 +106,19 @@ void check_weights(const FlowParameters& p) {
          fmt::format("rank = {} is above dim = {}", p.rank, p.dim));
 }
 
+/// Single precision loses what tight clusters and small tolerances need.
+void check_precision(const FlowParameters& p) {
+  if (p.precision == "double") return;
+  refuse(!is_plain(p) || p.engine == "circle" || p.engine == "sphere",
+         "precision single needs engine dense: sa or usa with one head, full mask and norm post");
+  refuse(p.beta >= 100,
+         fmt::format("beta = {} needs precision double; single is for beta below 100", p.beta));
+  refuse(stepper_of(p) == "adaptive" && p.tolerance < 1e-5,
+         fmt::format("tolerance = {} is below the rounding of precision single; give --tolerance "
+                     "1e-5 or more, or precision double",
+                     p.tolerance));
+}
+
 }  // namespace
 
 void check(const FlowParameters& p) {
@@ -119,9 +132,15 @@ void check(const FlowParameters& p) {
          "merge-radius needs sa or usa with one head, full mask, norm post and no noise");
   const bool known_size = p.init != "file" && p.init != "angles";
   const std::size_t dim = p.init == "angles" ? 2 : p.dim;
-  refuse(p.engine == "circle" && p.init != "file" && engine_of(p, p.tokens, dim) != "circle",
-         "engine circle needs --dim 2, --space sphere, sa or usa with identity weights, norm post, "
-         "beta at most 10000, a finite --time and no --stepper layers");
+  const bool linear = p.engine == "circle" || p.engine == "sphere";
+  refuse(p.engine == "sphere" && p.accuracy < kSphereAccuracy,
+         fmt::format("accuracy = {} is out of reach of engine sphere; allowed: {} to 1e-4",
+                     p.accuracy, kSphereAccuracy));
+  refuse(linear && p.init != "file" && engine_of(p, p.tokens, dim) != p.engine,
+         fmt::format("engine {} needs --dim {}, --space sphere, sa or usa with identity weights, "
+                     "norm post, beta at most 10000, a finite --time and no --stepper layers",
+                     p.engine, p.engine == "circle" ? 2 : 3));
+  check_precision(p);
   refuse(p.engine == "dense" && !is_plain(p),
          "engine dense needs sa or usa with one head, full mask and norm post; leave out --engine");
   const double numbers = static_cast<double>(p.tokens) * static_cast<double>(p.dim);
@@ -156,7 +175,8 @@ void check_use(const FlowParameters& p, const std::vector<std::string>& given) {
                         scheme("alpha-power", "ngpt"),
                         scheme("switch-time", "mix"),
                         scheme("deepnorm-scale", "deepnorm"),
-                        {"accuracy", "engine", "circle", p.engine, p.engine == "circle"},
+                        {"accuracy", "engine", "circle or sphere", p.engine,
+                         p.engine == "circle" || p.engine == "sphere"},
                         {"kernel", "dynamics", "radial", p.dynamics, p.dynamics == "radial"},
                         {"width", "feed-forward", "relu or gelu", p.feed_forward, block},
                         {"strength", "feed-forward", "relu or gelu", p.feed_forward, block},

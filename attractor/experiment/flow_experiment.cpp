@@ -9,9 +9,11 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/experiment/checkpoint.hpp"
+#include "attractor/experiment/flow_distributed.hpp"
 #include "attractor/experiment/flow_model.hpp"
 #include "attractor/flow/run.hpp"
 #include "attractor/observe/pairs.hpp"
+#include "attractor/ranks/ranks.hpp"
 #include "attractor/tokens/components.hpp"
 
 namespace attractor::experiment {
@@ -128,14 +130,15 @@ class SnapshotChoice {
 
 class Experiment {
  public:
-  Experiment(const FlowParameters& p, const RunContext& context, TokenSet tokens)
+  Experiment(const FlowParameters& p, const RunContext& context, TokenSet tokens, bool distributed)
       : p_(p),
         context_(context),
         start_(std::move(tokens)),
         count_(start_.count()),
-        command_(command(p)),
+        command_(command(p) + (distributed ? fmt::format(" on {} ranks", ranks::count()) : "")),
         record_(first_record(p)),
-        model_(with_files_from(p, context.files_from), count_, start_.dim, record_.merge_radius),
+        model_(with_files_from(p, context.files_from), count_, start_.dim, record_.merge_radius,
+               distributed),
         plan_(plan_of(p, model_.flow().log_unit())),
         choice_(snapshot_count(p, count_ * start_.dim), plan_.outputs.size(), count_),
         options_{p.pair_threshold, std::sqrt(2 * (1 - record_.cluster_cosine)), p.seed,
@@ -143,6 +146,7 @@ class Experiment {
         tree_(count_, start_.dim, options_.cluster_radius) {
     check_step(p, model_.flow().log_unit());
     record_.engine = model_.engine();
+    keeps_ = model_.flow().largest(context.directory.empty() ? 0 : 1) > 0;
   }
 
   FlowRecord run() {
@@ -153,7 +157,7 @@ class Experiment {
         .safe_point = [&](const flow::Progress& p) { safe_point(p); },
         .stop = context_.stop};
     record_.status = run_through_changes(hooks);
-    if (record_.status == flow::Status::interrupted && !context_.directory.empty()) checkpoint();
+    if (record_.status == flow::Status::interrupted && keeps_) checkpoint();
     return finish();
   }
 
@@ -191,23 +195,40 @@ class Experiment {
   void resume_or_start() {
     std::optional<Checkpoint> saved;
     if (!context_.directory.empty()) saved = load(checkpoint_file(), command_);
-    if (!saved) {
+    if (model_.flow().largest(saved ? 1 : 0) == 0) {
       if (model_.watchable()) tree_.start(flow::Time(0), start_.data, model_.groups().owner());
       progress_.state = model_.begin(std::move(start_.data));
       model_.enter(progress_.time, progress_.state);
       return;
     }
     start_.data.clear();
-    progress_ = std::move(saved->progress);
-    model_.groups().restore(std::move(saved->owner), std::move(saved->coalescences),
-                            saved->merge_error);
-    tree_.restore(std::move(saved->merges), std::move(saved->labels));
-    record_.series = std::move(saved->series);
-    record_.snapshots = std::move(saved->snapshots);
+    if (saved) restore(std::move(*saved));
+    if (model_.distributed()) progress_ = scattered(std::move(progress_), start_.dim);
     model_.enter(progress_.time, progress_.state);
   }
 
-  void observe_at(const flow::Time& time, std::span<const double> state) {
+  void restore(Checkpoint saved) {
+    progress_ = std::move(saved.progress);
+    model_.groups().restore(std::move(saved.owner), std::move(saved.coalescences),
+                            saved.merge_error);
+    tree_.restore(std::move(saved.merges), std::move(saved.labels));
+    record_.series = std::move(saved.series);
+    record_.snapshots = std::move(saved.snapshots);
+  }
+
+  // Rank 0 observes and writes for all.
+  bool silent() const { return model_.distributed() && ranks::rank() > 0; }
+
+  // The state of all tokens; on a silent rank there is none.
+  std::span<const double> whole(std::span<const double> state) {
+    if (!model_.distributed()) return state;
+    gathered_ = ranks::gather(state);
+    return gathered_;
+  }
+
+  void observe_at(const flow::Time& time, std::span<const double> mine) {
+    const std::span<const double> state = whole(mine);
+    if (silent()) return;
     const std::size_t now = model_.groups().masses().size();
     const std::size_t before =
         record_.series.empty() ? count_
@@ -242,9 +263,9 @@ class Experiment {
     if (context_.report) {
       context_.report({fraction(p.time), p.time, model_.groups().masses().size(), p.steps});
     }
-    if (context_.directory.empty()) return;
+    if (!keeps_) return;
     const auto now = std::chrono::steady_clock::now();
-    if (now < next_checkpoint_) return;
+    if (model_.flow().largest(now < next_checkpoint_ ? 0 : 1) == 0) return;
     if (p.steps > 0) checkpoint();
     const auto spent = std::chrono::steady_clock::now() - now;
     const auto pause = std::chrono::duration_cast<std::chrono::steady_clock::duration>(
@@ -262,8 +283,13 @@ class Experiment {
   }
 
   void checkpoint() const {
-    save({command_, progress_, model_.groups(), tree_, record_.series, record_.snapshots},
-         checkpoint_file());
+    const auto write = [&](const flow::Progress& progress) {
+      save({command_, progress, model_.groups(), tree_, record_.series, record_.snapshots},
+           checkpoint_file());
+    };
+    if (!model_.distributed()) return write(progress_);
+    const flow::Progress all = gathered(progress_);
+    if (!silent()) write(all);
   }
 
   FlowRecord finish() {
@@ -271,19 +297,21 @@ class Experiment {
     record_.steps = progress_.steps;
     record_.rejected = progress_.rejected;
     if (record_.status == flow::Status::interrupted) return std::move(record_);
-    observe::Observation last = measure(progress_.time, progress_.state, true);
+    const std::span<const double> state = whole(progress_.state);
+    if (silent()) return std::move(record_);
+    observe::Observation last = measure(progress_.time, state, true);
     if (!record_.series.empty() && record_.series.back().log10_time == last.log10_time)
       record_.series.back() = last;
     else
       record_.series.push_back(last);
     if (!record_.snapshots.empty() && record_.snapshots.back().time == progress_.time)
       record_.snapshots.pop_back();
-    take_snapshot(progress_.time, progress_.state);
+    take_snapshot(progress_.time, state);
     if (model_.watchable()) record_.merges = tree_.linkage();
     record_.layer_status = model_.layer_status();
     record_.velocity_error = model_.velocity_error();
-    record_.head_entropies = model_.head_entropies(progress_.time, progress_.state);
-    record_.selected = model_.selected(progress_.time, progress_.state);
+    record_.head_entropies = model_.head_entropies(progress_.time, state);
+    record_.selected = model_.selected(progress_.time, state);
     record_.coalescences = model_.groups().coalescences();
     record_.merge_error = model_.groups().merge_error();
     record_.owner.assign(model_.groups().owner().begin(), model_.groups().owner().end());
@@ -302,8 +330,16 @@ class Experiment {
   observe::ObserveOptions options_;
   observe::MergeTree tree_;
   flow::Progress progress_;
+  std::vector<double> gathered_;
+  bool keeps_ = false;  // rank 0 has a directory for checkpoints
   std::chrono::steady_clock::time_point next_checkpoint_{};
 };
+
+FlowRecord run_on(const FlowParameters& parameters, const RunContext& context, bool distributed) {
+  check(parameters);
+  TokenSet tokens = make_tokens(start_of(with_files_from(parameters, context.files_from)));
+  return Experiment(parameters, context, std::move(tokens), distributed).run();
+}
 
 }  // namespace
 
@@ -317,9 +353,17 @@ FlowSize validate(const FlowParameters& p, const std::string& files_from) {
 }
 
 FlowRecord run_flow(const FlowParameters& parameters, const RunContext& context) {
-  check(parameters);
-  TokenSet tokens = make_tokens(start_of(with_files_from(parameters, context.files_from)));
-  return Experiment(parameters, context, std::move(tokens)).run();
+  return run_on(parameters, context, false);
+}
+
+FlowSize validate_distributed(const FlowParameters& p, const std::string& files_from) {
+  const FlowSize size = validate(p, files_from);
+  check_distributed(p, size.tokens, size.dim, merge_radius_of(p), ranks::count());
+  return size;
+}
+
+FlowRecord run_flow_distributed(const FlowParameters& parameters, const RunContext& context) {
+  return run_on(parameters, context, true);
 }
 
 }  // namespace attractor::experiment

@@ -10,6 +10,7 @@
 
 #include "attractor/attention/weights.hpp"
 #include "attractor/base/error.hpp"
+#include "attractor/experiment/flow_distributed.hpp"
 #include "attractor/tokens/token_file.hpp"
 
 namespace attractor::experiment {
@@ -120,22 +121,31 @@ Attention energy_attention(const FlowParameters& p, std::size_t dim) {
 }  // namespace
 
 FlowModel::FlowModel(const FlowParameters& p, std::size_t tokens, std::size_t dim,
-                     double merge_radius)
+                     double merge_radius, bool distributed)
     : parameters_(p), dim_(dim) {
   const std::string engine = engine_of(p, tokens, dim);
-  if (p.engine == "circle" && engine != "circle")
-    throw Error("engine circle needs tokens on the circle; these have dimension " +
-                std::to_string(dim));
+  if ((p.engine == "circle" || p.engine == "sphere") && engine != p.engine)
+    throw Error(fmt::format("engine {} needs tokens of dimension {}; these have dimension {}",
+                            p.engine, p.engine == "circle" ? 2 : 3, dim));
   if (engine == "circle") {
     circle_.emplace(
         depth::CircleFlowSettings{
             .rule = rule_named(p.dynamics), .beta = p.beta, .accuracy = p.accuracy},
         tokens);
-    circle_groups_ = depth::TokenGroups(tokens);
+    sorted_groups_ = depth::TokenGroups(tokens);
+    observed_ = attention_of(p, dim);
+  } else if (engine == "sphere") {
+    sphere_.emplace(
+        depth::SphereFlowSettings{
+            .rule = rule_named(p.dynamics), .beta = p.beta, .accuracy = p.accuracy},
+        tokens);
+    sorted_groups_ = depth::TokenGroups(tokens);
     observed_ = attention_of(p, dim);
   } else if (engine == "dense") {
     plain_.emplace(attention_of(p, dim), tokens, merge_radius);
+    if (p.precision == "single") plain_->set_precision(Precision::f32);
     observed_ = plain_->attention();
+    if (distributed) distributed_.emplace(observed_, tokens);
   } else {
     general_.emplace(architecture_of(p, dim), tokens);
     observed_ = energy_attention(p, dim);
@@ -144,34 +154,44 @@ FlowModel::FlowModel(const FlowParameters& p, std::size_t tokens, std::size_t di
 }
 
 flow::Flow& FlowModel::flow() {
+  if (distributed_) return *distributed_;
   if (plain_) return *plain_;
   if (circle_) return *circle_;
+  if (sphere_) return *sphere_;
   return *general_;
 }
 
 const flow::Flow& FlowModel::flow() const { return const_cast<FlowModel*>(this)->flow(); }
 
 depth::TokenGroups& FlowModel::groups() {
-  if (circle_) return circle_groups_;
+  if (circle_ || sphere_) return sorted_groups_;
   return plain_ ? plain_->groups() : general_->groups();
 }
 
 std::vector<double> FlowModel::begin(std::vector<double> tokens) {
+  if (distributed_) return own_tokens(tokens, dim_);
+  if (sphere_) {
+    sphere_->simplify(flow::Time(0), tokens);
+    keep_order(sphere_->order());
+  }
   if (!circle_) return tokens;
-  std::vector<double> angles;
+  std::vector<double> angles, sorted;
   for (std::size_t i = 0; i < tokens.size(); i += 2)
     angles.push_back(std::atan2(tokens[i + 1], tokens[i]));
-  std::vector<std::uint32_t> order(angles.size()), owner(angles.size());
+  std::vector<std::uint32_t> order(angles.size());
   std::iota(order.begin(), order.end(), 0U);
   std::stable_sort(order.begin(), order.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return angles[a] < angles[b]; });
-  std::vector<double> sorted;
-  for (std::uint32_t k = 0; k < order.size(); ++k) {
-    owner[order[k]] = k;
-    sorted.push_back(angles[order[k]]);
-  }
-  circle_groups_.restore(std::move(owner), {}, 0);
+  for (const std::uint32_t i : order) sorted.push_back(angles[i]);
+  keep_order(order);
   return sorted;
+}
+
+/// Token order[k] of those given is number k of the state.
+void FlowModel::keep_order(std::span<const std::uint32_t> order) {
+  std::vector<std::uint32_t> owner(order.size());
+  for (std::uint32_t k = 0; k < order.size(); ++k) owner[order[k]] = k;
+  sorted_groups_.restore(std::move(owner), {}, 0);
 }
 
 const depth::TokenGroups& FlowModel::groups() const {
@@ -215,6 +235,7 @@ flow::Time FlowModel::next_change(const flow::Time& now, const flow::Time& end) 
 }
 
 void FlowModel::enter(const flow::Time& now, std::vector<double>& state) {
+  if (sphere_) sphere_->fix_order();
   if (!general_) return;
   general_->simplify(now, state);
   if (parameters_.redraw == 0) return;
@@ -256,7 +277,7 @@ double FlowModel::layer_cosine(const flow::Time& time, std::span<const double> s
   const double step =
       stepper_of(parameters_) == "layers" ? flow::Time(parameters_.step).in_unit(unit) : 1;
   std::vector<double> next(state.size());
-  flow().increment_at(time, state, unit, next);
+  (plain_ ? *plain_ : flow()).increment_at(time, state, unit, next);
   double sum = 0;
   for (std::size_t i = 0; i < groups().count(); ++i) {
     const auto x = state.subspan(i * dim_, dim_);
@@ -304,9 +325,13 @@ LayerStatus FlowModel::layer_status() const {
 }
 
 std::string_view FlowModel::engine() const {
-  return plain_ ? "dense" : circle_ ? "circle" : "layers";
+  return plain_ ? "dense" : circle_ ? "circle" : sphere_ ? "sphere" : "layers";
 }
 
-double FlowModel::velocity_error() const { return circle_ ? circle_->speed_error() : 0; }
+double FlowModel::velocity_error() const {
+  if (plain_ && plain_->precision() == Precision::f32)
+    return kernels::single_error(2 * logit_bound_, dim_);
+  return circle_ ? circle_->speed_error() : sphere_ ? sphere_->speed_error() : 0;
+}
 
 }  // namespace attractor::experiment

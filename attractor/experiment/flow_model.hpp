@@ -1,6 +1,7 @@
 // From parameters to the flow that moves the tokens, behind one face for the experiment: the fused
-// AttentionFlow where it can do what was asked, CircleFlow for very many tokens on the circle
-// (engine_of() decides), the general LayerFlow otherwise.
+// AttentionFlow where it can do what was asked, CircleFlow and SphereFlow for very many tokens on
+// the circle and in three dimensions (engine_of() decides), the general LayerFlow otherwise;
+// DistributedFlow where ranks share tokens.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,9 @@
 
 #include "attractor/depth/attention_flow.hpp"
 #include "attractor/depth/circle_flow.hpp"
+#include "attractor/depth/distributed_flow.hpp"
 #include "attractor/depth/layer_flow.hpp"
+#include "attractor/depth/sphere_flow.hpp"
 #include "attractor/experiment/flow_parameters.hpp"
 #include "attractor/observe/observation.hpp"
 
@@ -18,18 +21,22 @@ namespace attractor::experiment {
 
 class FlowModel {
  public:
-  /// Files are read as they are named. Throws Error on what has no meaning.
-  FlowModel(const FlowParameters& p, std::size_t tokens, std::size_t dim, double merge_radius);
+  /// Files are read as they are named. Throws Error on what has no meaning. `distributed`: the
+  /// ranks share the tokens (check_distributed() has let it pass).
+  FlowModel(const FlowParameters& p, std::size_t tokens, std::size_t dim, double merge_radius,
+            bool distributed = false);
 
   flow::Flow& flow();
   const flow::Flow& flow() const;
   depth::TokenGroups& groups();
   const depth::TokenGroups& groups() const;
 
-  /// The state of the flow for these tokens: themselves, or their sorted angles.
+  /// The state is this rank's tokens; observations are made of those of all.
+  bool distributed() const { return distributed_.has_value(); }
+  /// The state of the flow for these tokens: themselves, their sorted angles, or a rank's own.
   std::vector<double> begin(std::vector<double> tokens);
-  /// The merge tree can watch the steps: the state is the tokens themselves, of length 1.
-  bool watchable() const { return !has_lengths() && !circle_; }
+  /// The merge tree can watch the steps: the state is all tokens themselves, of length 1.
+  bool watchable() const { return !has_lengths() && !circle_ && !sphere_ && !distributed_; }
   /// Tokens have lengths beside directions (pre-normalised schemes).
   bool has_lengths() const;
   /// Tokens of a state: directions where they have lengths.
@@ -51,10 +58,11 @@ class FlowModel {
   /// sinkhorn that did not converge, if so.
   LayerStatus layer_status() const;
   std::string_view engine() const;
-  /// circle: bound of the error of a velocity in the natural unit; 0 for others (rounding).
+  /// circle, sphere: bound of the error of a velocity in the natural unit; 0 for others (rounding).
   double velocity_error() const;
 
  private:
+  void keep_order(std::span<const std::uint32_t> order);
   double layer_cosine(const flow::Time& time, std::span<const double> state) const;
   void observe_layer(const flow::Time& time, std::span<const double> state, bool affordable,
                      observe::Observation& o) const;
@@ -64,7 +72,9 @@ class FlowModel {
   std::optional<depth::AttentionFlow> plain_;
   std::optional<depth::LayerFlow> general_;
   std::optional<depth::CircleFlow> circle_;
-  depth::TokenGroups circle_groups_{1};  // owner: where the sorted state keeps each token
+  std::optional<depth::DistributedFlow> distributed_;  // beside plain_, which observes
+  std::optional<depth::SphereFlow> sphere_;
+  depth::TokenGroups sorted_groups_{1};  // owner: where the sorted state keeps each token
   Attention observed_;                   // what energy and entropy are measured with
   double logit_bound_ = 0;
 };

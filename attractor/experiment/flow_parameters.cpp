@@ -287,16 +287,23 @@ ParameterList solver_list(FlowParameters& p) {
        .least = 1},
       {.name = "engine",
        .group = group,
-       .help = "how velocities are summed; circle: O(n), tokens on the circle with identity "
-               "weights; auto: circle from 20000 such tokens and up to time 10000",
+       .help = "how velocities are summed; circle (d = 2) and sphere (d = 3): O(n), identity "
+               "weights; auto: these from 20000 such tokens and up to time 10000",
        .target = &p.engine,
-       .choices = {"auto", "dense", "circle"}},
+       .choices = {"auto", "dense", "circle", "sphere"}},
       {.name = "accuracy",
        .group = group,
-       .help = "circle: error of a velocity, relative to the largest possible one",
+       .help = "circle, sphere: error of a velocity, relative to the largest possible one; sphere "
+               "from 1e-11",
        .target = &p.accuracy,
        .least = 1e-12,
        .most = 1e-4},
+      {.name = "precision",
+       .group = group,
+       .help = "of engine dense; single: twice as fast, relative error of a velocity about 2e-6 + "
+               "4e-7 beta; beta below 100, tolerance from 1e-5",
+       .target = &p.precision,
+       .choices = {"double", "single"}},
       {.name = "merge-radius",
        .group = group,
        .help = "coalesce tokens closer than this chord; auto: 0.1 sqrt(tolerance/(1+beta)) for "
@@ -377,12 +384,15 @@ std::string stepper_of(const FlowParameters& p) {
 
 std::string engine_of(const FlowParameters& p, std::size_t tokens, std::size_t dim) {
   if (!is_plain(p)) return "layers";
-  const bool possible = dim == 2 && p.space == "sphere" && p.query.empty() && p.key.empty() &&
-                        p.value.empty() && p.beta <= 1e4 && stepper_of(p) != "layers" &&
-                        std::isfinite(p.time);
-  if (p.engine == "circle" && possible) return "circle";
-  const bool worth = tokens >= 20'000 && p.time <= 1e4 && p.merge_radius == "auto";
-  return p.engine == "auto" && possible && worth ? "circle" : "dense";
+  const bool possible = (dim == 2 || dim == 3) && p.space == "sphere" && p.query.empty() &&
+                        p.key.empty() && p.value.empty() && p.beta <= 1e4 &&
+                        stepper_of(p) != "layers" && std::isfinite(p.time) &&
+                        (dim == 2 || p.accuracy >= kSphereAccuracy);
+  const std::string linear = dim == 2 ? "circle" : "sphere";
+  if (p.engine == linear && possible) return linear;
+  const bool worth =
+      tokens >= 20'000 && p.time <= 1e4 && p.merge_radius == "auto" && p.precision == "double";
+  return p.engine == "auto" && possible && worth ? linear : "dense";
 }
 
 bool is_plain(const FlowParameters& p) {

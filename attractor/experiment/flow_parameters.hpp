@@ -42,7 +42,8 @@ struct FlowParameters {
   double step = 0.1, tolerance = 1e-8;
   std::uint64_t max_steps = 10'000'000;
   std::string engine = "auto";
-  double accuracy = 1e-12;              // of the circle engine
+  double accuracy = 1e-11;              // of the circle and sphere engines
+  std::string precision = "double";     // of dense sums
   std::string merge_radius = "auto";    // auto, off or a chord length
   std::string cluster_cosine = "auto";  // auto or a cosine
   double pair_threshold = 0.999;
@@ -75,7 +76,9 @@ std::string stepper_of(const FlowParameters& p);
 /// One head, full mask, sa or usa, post-normalised or plain R^d, no noise: the fused kernels do it.
 bool is_plain(const FlowParameters& p);
 
-/// Which engine --engine auto takes for so many tokens: dense, circle or layers.
+inline constexpr double kSphereAccuracy = 1e-11;  // the best that engine sphere can do
+
+/// Which engine --engine auto takes for so many tokens: dense, circle, sphere or layers.
 std::string engine_of(const FlowParameters& p, std::size_t tokens, std::size_t dim);
 
 /// How many snapshots to keep of tokens that are `numbers` doubles each time.

@@ -51,7 +51,7 @@ std::string journal_line(const UnitResult& result) {
 }
 
 bool parse_journal_line(std::string_view line, UnitResult& result) {
-  if (line.size() < kChecksum + 2) return false;
+  if (line.size() < kChecksum + 2 || line[kChecksum] != ' ') return false;
   const std::string_view body = line.substr(kChecksum + 1);
   if (line.substr(0, kChecksum) != checksum(body)) return false;
   try {

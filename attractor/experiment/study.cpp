@@ -114,7 +114,8 @@ struct Range {
   }
 };
 
-Range range_of(const Reader& reader, const toml::table& table, std::string_view key, bool counted) {
+Range range_of(const Reader& reader, const toml::table& table, std::string_view key, bool counted,
+               const Command& command) {
   if (counted)
     reader.allow(table, {"from", "to", "count", "spacing"}, fmt::format("of {}", key));
   else
@@ -125,7 +126,7 @@ Range range_of(const Reader& reader, const toml::table& table, std::string_view 
     reader.refuse(table, fmt::format("{} needs from and to", key));
   Range range{.from = reader.real(*from, "from"),
               .to = reader.real(*to, "to"),
-              .whole = from->is_integer() && to->is_integer() && !counted};
+              .whole = command.kind(std::string(key)) == ParameterKind::whole};
   const std::string kind = spacing == nullptr ? "linear" : reader.text(*spacing, "spacing");
   if (kind != "linear" && kind != "log")
     reader.refuse(*spacing,
@@ -137,12 +138,12 @@ Range range_of(const Reader& reader, const toml::table& table, std::string_view 
 }
 
 std::vector<std::string> axis_values(const Reader& reader, const toml::node& node,
-                                     std::string_view key) {
+                                     std::string_view key, const Command& command) {
   std::vector<std::string> values;
   if (const toml::array* array = node.as_array()) {
     for (const toml::node& item : *array) values.push_back(reader.setting(item, key));
   } else if (const toml::table* table = node.as_table()) {
-    const Range range = range_of(reader, *table, key, true);
+    const Range range = range_of(reader, *table, key, true, command);
     const toml::node* count = table->get("count");
     if (count == nullptr) reader.refuse(*table, fmt::format("{} needs a count", key));
     const std::uint64_t n = reader.whole(*count, "count", 2, kMostUnits);
@@ -155,23 +156,24 @@ std::vector<std::string> axis_values(const Reader& reader, const toml::node& nod
   return values;
 }
 
-std::vector<StudyAxis> listed_axes(const Reader& reader, const toml::table& table) {
+std::vector<StudyAxis> listed_axes(const Reader& reader, const toml::table& table,
+                                   const Command& command) {
   std::vector<StudyAxis> axes;
   for (const auto& [key, node] : table)
-    axes.push_back({std::string(key.str()), axis_values(reader, node, key.str())});
+    axes.push_back({std::string(key.str()), axis_values(reader, node, key.str(), command)});
   return axes;
 }
 
 /// Sample k of an axis lies in the interval that a random permutation gives it.
 std::vector<StudyAxis> latin_axes(const Reader& reader, const toml::table& table,
-                                  std::uint64_t seed) {
+                                  std::uint64_t seed, const Command& command) {
   const toml::node* samples = table.get("samples");
   if (samples == nullptr) reader.refuse(table, "latin needs samples");
   const std::uint64_t n = reader.whole(*samples, "samples", 1, kMostUnits);
   std::vector<StudyAxis> axes;
   for (const auto& [key, node] : table) {
     if (key.str() == "samples") continue;
-    const Range range = range_of(reader, reader.group(node, key.str()), key.str(), false);
+    const Range range = range_of(reader, reader.group(node, key.str()), key.str(), false, command);
     const Stream stream(seed, "latin " + std::string(key.str()));
     std::vector<std::uint64_t> interval(n);
     for (std::uint64_t k = 0; k < n; ++k) interval[k] = k;
@@ -197,8 +199,9 @@ void read_axes(const Reader& reader, Study& study) {
   const toml::node& node = *reader.table().get(found[0]);
   const toml::table& table = reader.group(node, found[0]);
   study.grid = found[0] == "grid";
-  study.axes =
-      found[0] == "latin" ? latin_axes(reader, table, study.seed) : listed_axes(reader, table);
+  const Command& command = command_named(study.command);
+  study.axes = found[0] == "latin" ? latin_axes(reader, table, study.seed, command)
+                                   : listed_axes(reader, table, command);
   for (const StudyAxis& axis : study.axes)
     if (!study.grid && axis.values.size() != study.axes[0].values.size())
       reader.refuse(node, fmt::format("{} has {} values, {} has {}; a list needs equally many",
@@ -319,7 +322,7 @@ const std::string& Study::value(std::size_t point, std::size_t axis) const {
 
 Settings Study::settings(std::size_t point, std::size_t replicate) const {
   Settings all = fixed;
-  bool seeded = !command_named(command).knows("seed");
+  bool seeded = command_named(command).kind("seed") == ParameterKind::unknown;
   for (const auto& setting : fixed) seeded = seeded || setting.first == "seed";
   const std::vector<std::size_t> at = place(point);
   for (std::size_t a = 0; a < axes.size(); ++a) {

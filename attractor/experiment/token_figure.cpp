@@ -81,6 +81,8 @@ Series dots(const FlowView& view, const std::vector<Marker>& spots, std::size_t 
   return series;
 }
 
+}  // namespace
+
 Panel token_panel(const FlowRecord& record, const FlowView& view, std::size_t snapshot,
                   std::size_t stride) {
   Panel panel;
@@ -98,8 +100,6 @@ Panel token_panel(const FlowRecord& record, const FlowView& view, std::size_t sn
   panel.series.push_back(dots(view, spots, drawn, false));
   return panel;
 }
-
-}  // namespace
 
 PageFigure token_figure(const FlowRecord& record, const FlowView& view) {
   const std::vector<std::size_t> chosen = telling_snapshots(view, 8);

@@ -6,6 +6,10 @@
 
 namespace attractor::experiment {
 
+/// One of those panels; every `stride`-th of the view's tokens.
+report::Panel token_panel(const FlowRecord& record, const FlowView& view, std::size_t snapshot,
+                          std::size_t stride);
+
 /// The view has at least one snapshot.
 PageFigure token_figure(const FlowRecord& record, const FlowView& view);
 

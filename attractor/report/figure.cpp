@@ -415,6 +415,7 @@ void add_point(Series& series, double x, double y) {
 bool figures_available() { return gnuplot_available(); }
 
 std::string svg(const Figure& figure) { return draw(figure, Format::svg); }
+std::string png(const Figure& figure) { return draw(figure, Format::png); }
 
 void write_figure(const Figure& figure, const fs::path& path, std::span<const Format> formats) {
   for (const Format format : formats) {

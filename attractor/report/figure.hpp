@@ -104,6 +104,8 @@ bool figures_available();
 
 /// The figure as an SVG document. Throws Error with gnuplot's sentence if that is impossible.
 std::string svg(const Figure& figure);
+/// The same as the bytes of a PNG file.
+std::string png(const Figure& figure);
 
 /// Writes path.svg, path.pdf, path.png, whichever are asked for.
 void write_figure(const Figure& figure, const std::filesystem::path& path,

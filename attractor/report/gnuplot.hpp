@@ -1,5 +1,4 @@
-// Runs gnuplot on a script, without a shell and without the user's initialisation files. Its three
-// streams are unnamed temporary files, not pipes: nothing can block and nobody receives SIGPIPE.
+// Runs gnuplot on a script (process.hpp), without the user's initialisation files.
 #pragma once
 
 #include <string>

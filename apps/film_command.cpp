@@ -1,0 +1,119 @@
+#include "apps/film_command.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "apps/exit_status.hpp"
+#include "apps/interrupt.hpp"
+#include "apps/parameter_options.hpp"
+#include "apps/progress_bar.hpp"
+#include "attractor/base/error.hpp"
+#include "attractor/base/file.hpp"
+#include "attractor/experiment/film.hpp"
+#include "attractor/report/process.hpp"
+
+namespace attractor::apps {
+namespace {
+
+using namespace attractor::experiment;
+
+struct Options {
+  std::string run;
+  std::optional<std::string> out;
+  double seconds = 8;
+  bool quiet = false;
+};
+
+/// All frames as PNG, one after the other.
+std::string frames(const FlowRecord& record, const FlowView& view, bool quiet) {
+  ProgressBar bar(!quiet);
+  std::string pictures;
+  for (std::size_t k = 0; k < record.snapshots.size() && !interrupted(); ++k) {
+    pictures += report::png(film_frame(record, view, k));
+    if (bar.due())
+      bar.show(static_cast<double>(k) / static_cast<double>(record.snapshots.size()), "frames");
+  }
+  return pictures;
+}
+
+std::string encoded(const std::string& pictures, const std::string& kind, double rate) {
+  std::vector<std::string> arguments = {
+      "-loglevel", "error", "-f",         "image2pipe",
+      "-c:v",      "png",   "-framerate", fmt::format("{:.4f}", rate),
+      "-i",        "pipe:0"};
+  const std::vector<std::string> coding =
+      kind == ".gif"
+          ? std::vector<std::string>{"-vf", "split[a][b];[a]palettegen[p];[b][p]paletteuse", "-f",
+                                     "gif"}
+          : std::vector<std::string>{"-c:v",    "libvpx-vp9", "-pix_fmt",
+                                     "yuv420p", "-vf",        "pad=ceil(iw/2)*2:ceil(ih/2)*2",
+                                     "-f",      "webm"};
+  arguments.insert(arguments.end(), coding.begin(), coding.end());
+  arguments.emplace_back("pipe:1");
+  const report::ProgramResult result = report::run_program("ffmpeg", arguments, pictures);
+  if (!result.succeeded || result.output.empty())
+    throw Error(
+        fmt::format("ffmpeg failed: {}", result.complaint.substr(0, result.complaint.find('\n'))));
+  return result.output;
+}
+
+int run(const Options& options) {
+  if (options.run.empty()) throw Error("a run is missing: attractor film DIR --out film.svg");
+  if (!options.out) throw Error("--out is missing: a file that ends in .svg, .gif or .webm");
+  const std::string kind = std::filesystem::path(*options.out).extension().string();
+  if (kind != ".svg" && kind != ".gif" && kind != ".webm")
+    throw Error(fmt::format("--out {} must end in .svg, .gif or .webm", *options.out));
+  if (kind != ".svg" && !report::program_available("ffmpeg"))
+    throw Error(
+        fmt::format("{} films need ffmpeg, which is not on PATH; install ffmpeg, or make "
+                    "an .svg",
+                    kind));
+  catch_interrupts();
+  const FlowRecord record = read_film(options.run);
+  const FlowView view = flow_view(record);
+  std::string film;
+  if (kind == ".svg") {
+    film = film_svg(record, view, options.seconds);
+  } else {
+    const std::string pictures = frames(record, view, options.quiet);
+    if (interrupted()) {
+      fmt::print(stderr, "attractor: interrupted; nothing was kept\n");
+      return kInterrupted;
+    }
+    const double count = static_cast<double>(record.snapshots.size());
+    film = encoded(pictures, kind, count / options.seconds);
+  }
+  write_file(*options.out, film);
+  fmt::print("{} frames of {} tokens: {}\n", record.snapshots.size(), record.tokens, *options.out);
+  return kOk;
+}
+
+}  // namespace
+
+std::function<int()> add_film_command(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* film = app.add_subcommand("film", "A run of attractor flow as a film");
+  film->add_option("run", options->run, "directory of the run, or its result.h5")->type_name("DIR");
+  add_path(*film, "out", options->out, "FILE",
+           "film.svg (animated, plays in any browser), film.gif or film.webm (need ffmpeg)");
+  const experiment::Parameter seconds{.name = "seconds",
+                                      .group = "Run",
+                                      .help = "length of the film",
+                                      .target = &options->seconds,
+                                      .least = 0.1,
+                                      .most = 3600};
+  add_parameter(*film, seconds, [seconds](const std::string& text) { seconds.set(text); });
+  film->add_flag("--quiet", options->quiet, "no progress bar")->group("Run");
+  film->footer(
+      "Examples:\n"
+      "  attractor flow --tokens 64 --beta 1 --time 15 --snapshots 60 --out run\n"
+      "  attractor film run --out film.svg\n"
+      "Frames are the run's snapshots: --snapshots says how many, --output-spacing log or linear\n"
+      "whether they stand at equal steps of time or of its logarithm.");
+  return [options] { return run(*options); };
+}
+
+}  // namespace attractor::apps

@@ -1,0 +1,464 @@
+// Every engine against sums in long double, token by token and pair by pair, on random, clustered,
+// collapsed and antipodal tokens, beta = 0 .. 10^4; and what happens to what an engine cannot give.
+//
+// With w_ij = m_j e^{-beta |x_j - x_i|^2 / 2} the velocity in the natural unit of time (1 for SA,
+// e^-beta for USA) is P_i sum_j w_ij (x_j - x_i) over Z_i = sum_j w_ij (SA) or sum_j m_j (USA).
+// What each engine promises of its error, the first column of `allowed`:
+//
+//   dense          relative to sum_j w_ij |x_j - x_i|, same divisor: rounding, also inside clusters
+//   layers         logits from inner products: rounding of beta, relative to the values
+//   circle, sphere accuracy asked for, SA 2 accuracy / Z_i with weights of sum 1
+//   Fourier sums   rounding of the phases k theta, k up to a few sqrt(beta), over Z_i
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#include "attractor/base/error.hpp"
+#include "attractor/base/random.hpp"
+#include "attractor/depth/attention_flow.hpp"
+#include "attractor/depth/circle_flow.hpp"
+#include "attractor/depth/layer_flow.hpp"
+#include "attractor/depth/sphere_flow.hpp"
+#include "attractor/experiment/flow_model.hpp"
+#include "attractor/experiment/flow_parameters.hpp"
+#include "attractor/meanfield/circle_tokens.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+using Real = long double;
+constexpr double kEps = std::numeric_limits<double>::epsilon();
+constexpr double kBetas[] = {0, 1e-3, 1, 10, 100, 1e3, 1e4};
+constexpr Rule kRules[] = {Rule::softmax, Rule::unnormalised};
+
+// ---- Tokens.
+
+void normalise(std::span<double> x) {
+  double square = 0;
+  for (const double c : x) square += c * c;
+  for (double& c : x) c /= std::sqrt(square);
+}
+
+/// Unit vectors around `centres` random ones (0: none, all random), each coordinate off by up to
+/// `radius`; every second one on the other side if `antipodal`, some of them exactly.
+struct Arrangement {
+  const char* name;
+  std::size_t centres = 0;
+  double radius = 0;
+  bool antipodal = false;
+};
+
+constexpr Arrangement kArrangements[] = {
+    {"random"}, {"clustered", 3, 1e-3}, {"collapsed", 1, 1e-9}, {"antipodal", 1, 1e-6, true}};
+
+std::vector<double> tokens_of(const Arrangement& arrangement, std::size_t n, std::size_t dim) {
+  const Stream stream(17, arrangement.name);
+  std::vector<double> x(n * dim);
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto point = std::span(x).subspan(i * dim, dim);
+    if (arrangement.centres == 0) {
+      stream.normals(i, point);
+    } else {
+      stream.normals(1000 + i % arrangement.centres, point);
+      normalise(point);
+      const bool exact = arrangement.antipodal && i < 4;
+      for (std::size_t c = 0; c < dim && !exact; ++c)
+        point[c] += arrangement.radius * (2 * stream.uniform(i, c) - 1);
+    }
+    normalise(point);
+    if (arrangement.antipodal && i % 2 == 1)
+      for (double& c : point) c = -c;
+  }
+  return x;
+}
+
+/// Whole numbers: a token of mass m stands for m of them in every engine.
+std::vector<double> masses_of(std::size_t n, bool weighted) {
+  std::vector<double> masses(n, 1.0);
+  for (std::size_t i = 0; weighted && i < n; ++i) masses[i] = static_cast<double>(1 + i % 3);
+  return masses;
+}
+
+// ---- The truth.
+
+struct Truth {
+  std::vector<Real> velocity;   // n x dim
+  std::vector<Real> terms;      // sum_j w_ij |x_j - x_i| over the divisor
+  std::vector<Real> partition;  // Z_i for masses of sum 1
+};
+
+Truth truth_of(Rule rule, double beta, std::span<const double> x, std::size_t dim,
+               std::span<const double> masses) {
+  const std::size_t n = masses.size();
+  Truth truth{std::vector<Real>(n * dim), std::vector<Real>(n), std::vector<Real>(n)};
+  Real total = 0;
+  for (const double m : masses) total += m;
+  for (std::size_t i = 0; i < n; ++i) {
+    Real* v = truth.velocity.data() + i * dim;
+    const auto at = [&](std::size_t j, std::size_t c) { return static_cast<Real>(x[j * dim + c]); };
+    Real z = 0;
+    for (std::size_t j = 0; j < n; ++j) {
+      Real square = 0;
+      for (std::size_t c = 0; c < dim; ++c) square += (at(j, c) - at(i, c)) * (at(j, c) - at(i, c));
+      const Real w = masses[j] * std::exp(-static_cast<Real>(beta) * square / 2);
+      z += w;
+      truth.terms[i] += w * std::sqrt(square);
+      for (std::size_t c = 0; c < dim; ++c) v[c] += w * (at(j, c) - at(i, c));
+    }
+    const Real divisor = rule == Rule::softmax ? z : total;
+    Real radial = 0, length = 0;
+    for (std::size_t c = 0; c < dim; ++c) radial += v[c] * at(i, c), length += at(i, c) * at(i, c);
+    for (std::size_t c = 0; c < dim; ++c) v[c] = (v[c] - radial / length * at(i, c)) / divisor;
+    truth.terms[i] /= divisor;
+    truth.partition[i] = z / total;
+  }
+  return truth;
+}
+
+/// The largest error of a velocity over allowed(i).
+double worst(const Truth& truth, std::span<const double> velocity, std::size_t dim,
+             const std::function<double(std::size_t)>& allowed) {
+  double largest = 0;
+  for (std::size_t i = 0; i < truth.terms.size(); ++i) {
+    Real square = 0;
+    for (std::size_t c = i * dim; c < (i + 1) * dim; ++c)
+      square += (velocity[c] - truth.velocity[c]) * (velocity[c] - truth.velocity[c]);
+    const double error = static_cast<double>(std::sqrt(square));
+    if (error > 0) largest = std::max(largest, error / allowed(i));
+    if (std::isnan(error)) return error;
+  }
+  return largest;
+}
+
+/// Calls body(rule, beta, arrangement, weighted) for all of them, with a trace for failures.
+void for_each_case(const std::function<void(Rule, double, const Arrangement&, bool)>& body) {
+  for (const Rule rule : kRules)
+    for (const double beta : kBetas)
+      for (const Arrangement& arrangement : kArrangements)
+        for (const bool weighted : {false, true}) {
+          SCOPED_TRACE(std::string(name(rule)) + " beta = " + std::to_string(beta) + ' ' +
+                       arrangement.name + (weighted ? " weighted" : ""));
+          body(rule, beta, arrangement, weighted);
+        }
+}
+
+// ---- Engines in any dimension.
+
+TEST(Engines, DenseIsExactToRoundingAlsoInsideClusters) {
+  const std::size_t n = 61;
+  for (const std::size_t dim : {2U, 3U, 16U, 65U})
+    for_each_case([&](Rule rule, double beta, const Arrangement& arrangement, bool weighted) {
+      const std::vector<double> x = tokens_of(arrangement, n, dim), masses = masses_of(n, weighted);
+      std::vector<std::uint32_t> owner;
+      for (std::uint32_t i = 0; i < n; ++i)
+        owner.insert(owner.end(), static_cast<std::size_t>(masses[i]), i);
+      depth::AttentionFlow flow({.rule = rule, .beta = beta, .dim = dim}, owner.size(), 0);
+      flow.groups().restore(owner, {}, 0);
+      std::vector<double> v(n * dim);
+      flow.drift(x, flow.log_unit(), v);
+      const Truth truth = truth_of(rule, beta, x, dim, masses);
+      const double relative = (20 + 2 * beta) * kEps;
+      EXPECT_LE(worst(truth, v, dim,
+                      [&](std::size_t i) {
+                        return relative * static_cast<double>(truth.terms[i]) + 1e-300;
+                      }),
+                1)
+          << dim;
+    });
+}
+
+TEST(Engines, LayersAreExactToTheRoundingOfLogits) {
+  const std::size_t n = 61;
+  for (const std::size_t dim : {2U, 3U, 16U})
+    for_each_case([&](Rule rule, double beta, const Arrangement& arrangement, bool weighted) {
+      if (weighted) return;  // a layer has tokens only
+      const std::vector<double> x = tokens_of(arrangement, n, dim), masses = masses_of(n, false);
+      depth::Architecture architecture;
+      architecture.layer.rule =
+          rule == Rule::softmax ? LayerRule::softmax : LayerRule::unnormalised;
+      architecture.layer.beta = beta;
+      architecture.layer.dim = dim;
+      const depth::LayerFlow flow(architecture, n);
+      std::vector<double> v(n * dim);
+      flow.drift(x, -(rule == Rule::softmax ? 0 : beta), v);
+      const Truth truth = truth_of(rule, beta, x, dim, masses);
+      EXPECT_LE(worst(truth, v, dim, [&](std::size_t) { return (10 + beta) * kEps; }), 1) << dim;
+    });
+}
+
+// ---- Engines on the circle.
+
+std::vector<double> angles_of(std::span<const double> points) {
+  std::vector<double> angles;
+  for (std::size_t i = 0; i < points.size(); i += 2)
+    angles.push_back(std::atan2(points[i + 1], points[i]));
+  return angles;
+}
+
+/// Of angles themselves: points of rounded angles are other points.
+Truth circle_truth(Rule rule, double beta, std::span<const double> angles,
+                   std::span<const double> masses) {
+  const std::size_t n = angles.size();
+  Truth truth{std::vector<Real>(n), std::vector<Real>(n), std::vector<Real>(n)};
+  Real total = 0;
+  for (const double m : masses) total += m;
+  for (std::size_t i = 0; i < n; ++i) {
+    Real z = 0, pull = 0;
+    for (std::size_t j = 0; j < n; ++j) {
+      const Real apart = static_cast<Real>(angles[j]) - angles[i], half = std::sin(apart / 2);
+      const Real w = masses[j] * std::exp(-2 * static_cast<Real>(beta) * half * half);
+      z += w;
+      pull += w * std::sin(apart);
+    }
+    truth.velocity[i] = pull / (rule == Rule::softmax ? z : total);
+    truth.partition[i] = z / total;
+  }
+  return truth;
+}
+
+TEST(Engines, CircleKeepsTheAccuracyAskedFor) {
+  const std::size_t n = 101;
+  for_each_case([&](Rule rule, double beta, const Arrangement& arrangement, bool weighted) {
+    const std::vector<double> angles = angles_of(tokens_of(arrangement, n, 2));
+    const std::vector<double> masses = masses_of(n, weighted);
+    const Truth truth = circle_truth(rule, beta, angles, masses);
+    for (const double accuracy : {1e-4, 1e-8, 1e-12}) {
+      const depth::CircleFlowSettings settings{.rule = rule, .beta = beta, .accuracy = accuracy};
+      const depth::CircleFlow flow =
+          weighted ? depth::CircleFlow(settings, masses) : depth::CircleFlow(settings, n);
+      std::vector<double> v(n);
+      flow.drift(angles, flow.log_unit(), v);
+      const auto allowed = [&](std::size_t i) {
+        return rule == Rule::softmax ? 2 * accuracy / static_cast<double>(truth.partition[i])
+                                     : accuracy;
+      };
+      EXPECT_LE(worst(truth, v, 1, allowed), 1) << accuracy;
+      // What it says of its own error holds too.
+      EXPECT_LE(worst(truth, v, 1, [&](std::size_t) { return flow.speed_error(); }), 1) << accuracy;
+    }
+  });
+}
+
+TEST(Engines, FourierSumsAreExactToTheRoundingOfPhases) {
+  const std::size_t n = 61;
+  for_each_case([&](Rule rule, double beta, const Arrangement& arrangement, bool weighted) {
+    const std::vector<double> angles = angles_of(tokens_of(arrangement, n, 2));
+    const std::vector<double> masses = masses_of(n, weighted);
+    const meanfield::CircleTokens flow({.rule = rule, .beta = beta}, masses);
+    std::vector<double> v(n);
+    flow.drift(angles, flow.log_unit(), v);
+    const Truth truth = circle_truth(rule, beta, angles, masses);
+    const auto allowed = [&](std::size_t i) {
+      const double z = rule == Rule::softmax ? static_cast<double>(truth.partition[i]) : 1;
+      return 20 * (1 + std::sqrt(beta)) * kEps / z;
+    };
+    EXPECT_LE(worst(truth, v, 1, allowed), 1);
+  });
+}
+
+// ---- The sphere.
+
+// Its tables take long for large beta: fewer cases there.
+TEST(Engines, SphereKeepsTheAccuracyAskedFor) {
+  const std::size_t n = 61, dim = 3;
+  for_each_case([&](Rule rule, double beta, const Arrangement& arrangement, bool weighted) {
+    if (beta > 100 && (weighted || rule == Rule::unnormalised)) return;
+    if (beta > 1e3 && arrangement.centres != 3) return;
+    const std::vector<double> x = tokens_of(arrangement, n, dim), masses = masses_of(n, weighted);
+    const Truth truth = truth_of(rule, beta, x, dim, masses);
+    for (const double accuracy : {1e-4, 1e-7, 1e-11}) {
+      if ((weighted || beta > 100) && accuracy != (beta > 1e3 ? 1e-4 : 1e-7)) continue;
+      const depth::SphereFlowSettings settings{.rule = rule, .beta = beta, .accuracy = accuracy};
+      const depth::SphereFlow flow =
+          weighted ? depth::SphereFlow(settings, masses) : depth::SphereFlow(settings, n);
+      std::vector<double> v(n * dim);
+      flow.drift(x, flow.log_unit(), v);
+      const auto allowed = [&](std::size_t i) {
+        return rule == Rule::softmax ? 2 * accuracy / static_cast<double>(truth.partition[i])
+                                     : accuracy;
+      };
+      EXPECT_LE(worst(truth, v, dim, allowed), 1) << accuracy;
+      EXPECT_LE(worst(truth, v, dim, [&](std::size_t) { return flow.speed_error(); }), 1)
+          << accuracy;
+    }
+  });
+}
+
+// ---- What an engine cannot give.
+
+std::string refusal(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+FlowParameters on_circle(const std::string& engine) {
+  FlowParameters p;
+  p.dim = 2;
+  p.tokens = 100;
+  p.engine = engine;
+  return p;
+}
+
+TEST(Engines, AutoTakesTheCircleForManyTokensAndFallsBackToDense) {
+  struct Case {
+    const char* what;
+    std::function<void(FlowParameters&)> change;
+    std::size_t tokens, dim;
+    const char* engine;
+  };
+  const auto same = [](FlowParameters&) {};
+  const Case cases[] = {
+      {"many tokens", same, 20'000, 2, "circle"},
+      {"few tokens", same, 19'999, 2, "dense"},
+      {"another dimension", same, 20'000, 5, "dense"},
+      {"beta beyond its range", [](auto& p) { p.beta = 1.1e4; }, 20'000, 2, "dense"},
+      {"times it cannot resolve", [](auto& p) { p.time = 1e5; }, 20'000, 2, "dense"},
+      {"until the end", [](auto& p) { p.time = INFINITY; }, 20'000, 2, "dense"},
+      {"a merge radius", [](auto& p) { p.merge_radius = "1e-6"; }, 20'000, 2, "dense"},
+      {"layers", [](auto& p) { p.stepper = "layers"; }, 20'000, 2, "dense"},
+      {"weights", [](auto& p) { p.value = "ginibre"; }, 20'000, 2, "dense"},
+      {"R^d", [](auto& p) { p.space = "euclidean"; }, 20'000, 2, "dense"},
+      {"a mask", [](auto& p) { p.mask = "causal"; }, 20'000, 2, "layers"},
+      {"dense asked for", [](auto& p) { p.engine = "dense"; }, 20'000, 2, "dense"},
+      {"circle asked for", [](auto& p) { p.engine = "circle"; }, 10, 2, "circle"},
+  };
+  for (const Case& c : cases) {
+    FlowParameters p = on_circle("auto");
+    c.change(p);
+    EXPECT_EQ(engine_of(p, c.tokens, c.dim), c.engine) << c.what;
+  }
+}
+
+TEST(Engines, TheModelSaysWhichOneItTookAndItsError) {
+  const std::size_t n = 100;
+  const std::vector<double> tokens = tokens_of(kArrangements[0], n, 2);
+  for (const char* engine : {"circle", "dense"}) {
+    FlowParameters p = on_circle(engine);
+    p.beta = 20;
+    p.accuracy = 1e-6;
+    FlowModel model(p, n, 2, 0);
+    EXPECT_EQ(model.engine(), engine);
+    const std::vector<double> state = model.begin(tokens);
+    std::vector<double> v(state.size());
+    model.flow().drift(state, 0, v);
+    if (std::string(engine) == "dense") {
+      EXPECT_EQ(model.velocity_error(), 0);
+      continue;
+    }
+    const Truth truth = circle_truth(Rule::softmax, 20, state, masses_of(n, false));
+    EXPECT_GE(model.velocity_error(), 2e-6);
+    EXPECT_LE(worst(truth, v, 1, [&](std::size_t) { return model.velocity_error(); }), 1);
+  }
+}
+
+TEST(Engines, WhatTheCircleCannotGiveIsRefused) {
+  const auto checked = [](const std::function<void(FlowParameters&)>& change) {
+    FlowParameters p = on_circle("circle");
+    change(p);
+    return refusal([&] { check(p); });
+  };
+  EXPECT_EQ(checked([](auto&) {}), "");
+  const std::string needs = "engine circle needs --dim 2";
+  EXPECT_EQ(checked([](auto& p) { p.dim = 3; }).substr(0, needs.size()), needs);
+  EXPECT_EQ(checked([](auto& p) { p.beta = 2e4; }).substr(0, needs.size()), needs);
+  EXPECT_EQ(checked([](auto& p) { p.mask = "causal"; }).substr(0, needs.size()), needs);
+  EXPECT_EQ(checked([](auto& p) { p.time = INFINITY; }).substr(0, needs.size()), needs);
+  EXPECT_EQ(checked([](auto& p) { p.stepper = "layers"; }).substr(0, needs.size()), needs);
+
+  // A file may turn out to have another dimension.
+  EXPECT_EQ(refusal([] { FlowModel(on_circle("circle"), 100, 3, 0); }),
+            "engine circle needs tokens of dimension 2; these have dimension 3");
+}
+
+TEST(Engines, TheSphereIsTakenForManyTokensAndSaysItsError) {
+  FlowParameters p;
+  p.dim = 3;
+  EXPECT_EQ(engine_of(p, 20'000, 3), "sphere");
+  EXPECT_EQ(engine_of(p, 1000, 3), "dense");
+  EXPECT_EQ(engine_of(p, 1'000'000, 4), "dense");
+  p.engine = "sphere";
+  p.beta = 20;
+  p.accuracy = 1e-6;
+  EXPECT_EQ(engine_of(p, 100, 3), "sphere");
+  FlowModel model(p, 200, 3, 0);
+  FlowParameters dense = p;
+  dense.engine = "dense";
+  FlowModel truth(dense, 200, 3, 0);
+  const std::vector<double> tokens = tokens_of(kArrangements[0], 200, 3);
+  const std::vector<double> state = model.begin(tokens);
+  std::vector<double> v(600), exact(600);
+  model.flow().drift(state, 0, v);
+  truth.flow().drift(tokens, 0, exact);
+  const std::vector<std::uint32_t>& owner = model.groups().owner();  // where tokens were put
+  double worst_error = 0;
+  for (std::size_t i = 0; i < 200; ++i)
+    for (std::size_t c = 0; c < 3; ++c)
+      worst_error = std::max(worst_error, std::abs(v[3 * owner[i] + c] - exact[3 * i + c]));
+  EXPECT_GE(model.velocity_error(), 2e-6);
+  EXPECT_LE(worst_error, model.velocity_error());
+  EXPECT_GT(worst_error, 0);
+
+  p.accuracy = 1e-12;
+  EXPECT_EQ(refusal([&] { check(p); }),
+            "accuracy = 1e-12 is out of reach of engine sphere; allowed: 1e-11 to 1e-4");
+  p.accuracy = 1e-8;
+  p.dim = 4;
+  EXPECT_NE(refusal([&] { check(p); }).find("engine sphere needs --dim 3"), std::string::npos);
+}
+
+// Single precision: within its stated error of double, and refused where that is not enough.
+TEST(Engines, SinglePrecisionStatesItsError) {
+  FlowParameters p;
+  p.beta = 9;
+  p.tolerance = 1e-5;
+  FlowParameters single = p;
+  single.precision = "single";
+  const std::size_t n = 512;
+  FlowModel exact(p, n, 3, 0), rounded(single, n, 3, 0);
+  const std::vector<double> tokens = tokens_of(kArrangements[0], n, 3);
+  std::vector<double> v(3 * n), w(3 * n);
+  exact.flow().drift(tokens, 0, v);
+  rounded.flow().drift(tokens, 0, w);
+  double worst_error = 0;
+  for (std::size_t c = 0; c < v.size(); ++c)
+    worst_error = std::max(worst_error, std::abs(v[c] - w[c]));
+  EXPECT_GT(worst_error, 1e-9);                          // it is single
+  EXPECT_LE(worst_error, 2 * rounded.velocity_error());  // differences are at most 2 long
+  single.beta = 100;
+  EXPECT_NE(refusal([&] { check(single); }).find("beta = 100 needs precision double"),
+            std::string::npos);
+  single.beta = 9;
+  single.tolerance = 1e-8;
+  EXPECT_NE(refusal([&] { check(single); }).find("tolerance = 1e-08"), std::string::npos);
+}
+
+TEST(Engines, AccuraciesOutOfRangeAreRefusedByName) {
+  FlowParameters p;
+  const ParameterList parameters = list(p);
+  for (const char* text : {"1e-13", "1e-3", "0", "nan"}) {
+    const std::string words = refusal([&] { find(parameters, "accuracy").set(text); });
+    EXPECT_NE(words.find("accuracy"), std::string::npos) << text << ": " << words;
+    EXPECT_NE(words.find(text), std::string::npos) << words;
+  }
+  EXPECT_EQ(refusal([] { depth::CircleFlow({.accuracy = 1e-13}, 10); }),
+            "accuracy = 1e-13 is not allowed; allowed: 1e-12 .. 1e-4");
+  EXPECT_EQ(refusal([] { depth::CircleFlow({.beta = 20000}, 10); }),
+            "beta = 20000 is not allowed; allowed on the circle: 0 .. 1e4");
+  for (const std::string& words : {refusal([] { depth::SphereFlow({.accuracy = 1e-12}, 10); }),
+                                   refusal([] { depth::SphereFlow({.accuracy = 1e-3}, 10); })})
+    EXPECT_EQ(words.substr(0, 11), "accuracy = ") << words;
+  EXPECT_EQ(refusal([] { depth::SphereFlow({.beta = 20000}, 10); }).substr(0, 12), "beta = 20000");
+}
+
+}  // namespace
+}  // namespace attractor::experiment

@@ -1,0 +1,37 @@
+// `attractor flow` on several ranks (ranks/ranks.hpp): each holds a block of the tokens
+// (depth/distributed_flow.hpp); rank 0 gathers them at output times, observes and writes as it does
+// alone. All functions but those that check are called by all ranks together.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attractor/experiment/flow_experiment.hpp"
+#include "attractor/flow/run.hpp"
+
+namespace attractor::experiment {
+
+/// Throws Error unless several ranks can share this run: sa or usa summed densely, no coalescence,
+/// a token for each rank at least.
+void check_distributed(const FlowParameters& p, std::size_t tokens, std::size_t dim,
+                       double merge_radius, std::size_t ranks);
+
+/// validate() and run_flow() (flow_experiment.hpp) for a run that the ranks share. Only rank 0 is
+/// given a directory, validates, and gets a whole record; the others get its status.
+FlowSize validate_distributed(const FlowParameters& parameters, const std::string& files_from);
+FlowRecord run_flow_distributed(const FlowParameters& parameters, const RunContext& context);
+
+/// The parameters of rank 0, everywhere.
+void share(FlowParameters& p);
+
+/// This rank's tokens of all.
+std::vector<double> own_tokens(std::span<const double> tokens, std::size_t dim);
+
+/// On rank 0 with the tokens of all ranks; elsewhere without tokens.
+flow::Progress gathered(const flow::Progress& mine);
+/// The reverse: what rank 0 passes, everywhere, with this rank's tokens of it.
+flow::Progress scattered(flow::Progress whole, std::size_t dim);
+
+}  // namespace attractor::experiment
