@@ -1,0 +1,97 @@
+#include "experiments/training_pictures.hpp"
+
+#include <algorithm>
+
+#include "attractor/space/space.hpp"
+
+namespace attractor::experiments {
+
+using report::Series;
+
+PlanePath plane_path(const SelectRecord& r, std::span<const double> trajectory, std::size_t stride,
+                     std::size_t begin, std::uint64_t last_step) {
+  PlanePath path;
+  for (std::size_t k = 0; k < r.series.size(); ++k) {
+    if (r.series[k].steps > static_cast<double>(last_step)) break;
+    path.x.push_back(trajectory[k * stride + begin]);
+    path.y.push_back(trajectory[k * stride + begin + 1]);
+  }
+  return path;
+}
+
+report::Panel plane_panel(std::string title, const std::vector<PlanePath>& paths,
+                          const std::vector<PlaneRay>& rays) {
+  report::Panel panel{.title = std::move(title),
+                      .x = {.label = "coordinate 0"},
+                      .y = {.label = "coordinate 1"},
+                      .equal_scale = true};
+  double low[2] = {0, 0}, high[2] = {0, 0};
+  for (const PlanePath& path : paths)
+    for (std::size_t c : {std::size_t{0}, std::size_t{1}}) {
+      const std::vector<double>& at = c == 0 ? path.x : path.y;
+      low[c] = std::min(low[c], *std::min_element(at.begin(), at.end()));
+      high[c] = std::max(high[c], *std::max_element(at.begin(), at.end()));
+    }
+  const double half = 0.54 * std::max(high[0] - low[0], high[1] - low[1]);
+  for (std::size_t c : {std::size_t{0}, std::size_t{1}}) {
+    report::Axis& axis = c == 0 ? panel.x : panel.y;
+    axis.low = 0.5 * (low[c] + high[c]) - half;
+    axis.high = 0.5 * (low[c] + high[c]) + half;
+  }
+  for (const PlaneRay& ray : rays) {
+    const double reach = 6 * half / norm(ray.to);
+    panel.series.push_back(
+        line(ray.title, ray.colour, {0, ray.to[0] * reach}, {0, ray.to[1] * reach}, true));
+  }
+  for (const PlanePath& path : paths) {
+    panel.series.push_back(line(path.title, path.colour, path.x, path.y));
+    panel.series.back().width = paths.size() > 2 ? 1.2 : 2.2;
+    Series dots{
+        .mark = report::Mark::points, .colour = path.colour, .size = paths.size() > 2 ? 1.8 : 2.6};
+    for (std::size_t k = 0; k < path.x.size(); k += 10) add_point(dots, path.x[k], path.y[k]);
+    Series start{.mark = report::Mark::points,
+                 .x = {path.x[0]},
+                 .y = {path.y[0]},
+                 .colour = path.colour,
+                 .size = 5};
+    Series hole = start;
+    hole.colour = 0xffffff, hole.size = 3;
+    panel.series.insert(panel.series.end(), {std::move(dots), std::move(start), std::move(hole)});
+  }
+  return panel;
+}
+
+Series line(std::string title, report::Colour colour, std::vector<double> x, std::vector<double> y,
+            bool dashed) {
+  return {.title = std::move(title),
+          .x = std::move(x),
+          .y = std::move(y),
+          .colour = colour,
+          .width = dashed ? 1.6 : 2.2,
+          .dashed = dashed};
+}
+
+Series against_steps(const SelectRecord& r, double SelectMoment::*column, report::Colour colour,
+                     std::string title) {
+  Series series = line(std::move(title), colour, {}, {});
+  for (const SelectMoment& m : r.series)
+    if (m.steps >= 1) add_point(series, m.steps, m.*column);
+  return series;
+}
+
+PageFigure figure_of(std::string id, std::vector<report::Panel> panels, std::string caption,
+                     double height) {
+  std::ptrdiff_t entries = 0;
+  for (const report::Panel& panel : panels)
+    entries = std::max(entries, std::count_if(panel.series.begin(), panel.series.end(),
+                                              [](const Series& s) { return !s.title.empty(); }));
+  PageFigure result{.figure = {.id = std::move(id)}, .caption = std::move(caption)};
+  result.wide = panels.size() > 1;
+  result.figure.columns = panels.size();
+  result.figure.width = panels.size() > 1 ? 1120 : 620;
+  result.figure.height = height + 17 * static_cast<double>(entries);
+  result.figure.panels = std::move(panels);
+  return result;
+}
+
+}  // namespace attractor::experiments

@@ -1,0 +1,43 @@
+// What the experiments on training share: runs of problems by name or as they stand, the authors'
+// keys, and weights at a given step.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attractor/experiment/select_experiment.hpp"
+#include "experiments/catalogue.hpp"
+
+namespace attractor::experiments {
+
+using experiment::SelectMoment;
+using experiment::SelectParameters;
+using experiment::SelectRecord;
+
+/// `attractor select` that ends early if the effort's context says so.
+SelectRecord select(const SelectParameters& parameters, const Effort& effort);
+/// The same from another start and for a problem without a name: training, its moments, and the
+/// max-margin solution of the tokens it selects; no theory beyond that.
+SelectRecord train(const SelectParameters& parameters, training::Problem problem,
+                   const Effort& effort);
+/// "multi,seed=3"
+training::Problem example_named(const std::string& name);
+/// The keys and scores of the authors' multi_input experiment, seed 0, as they ran it: 24-bit
+/// numbers.
+training::Problem published_multi();
+
+/// How many outputs of a run, which are even in log time, record every step up to `step`.
+std::uint64_t outputs_to(std::uint64_t step, std::uint64_t steps);
+/// Weights at the recorded moment nearest to a step, of the run itself or of another start.
+std::span<const double> weights_at(const SelectRecord& record, std::uint64_t step);
+std::span<const double> other_at(const SelectRecord& record, std::size_t other, std::uint64_t step);
+const SelectMoment& moment_at(const SelectRecord& record, std::uint64_t step);
+
+double cosine(std::span<const double> a, std::span<const double> b);
+/// Of the first two coordinates, radians.
+double angle(std::span<const double> p);
+/// |a - b| over the coordinates of b.
+double apart(std::span<const double> a, std::span<const double> b);
+
+}  // namespace attractor::experiments

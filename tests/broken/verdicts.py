@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+"""The verdicts of the catalogue: all are reached, and every one of them changes if attention is wrong.
+
+usage: verdicts.py PROGRAM BROKEN_PROGRAM [ID ...]   without ids: the whole catalogue
+"""
+import json
+import subprocess
+import sys
+
+
+def reproduce(program, identifier):
+    done = subprocess.run([program, "reproduce", identifier, "--quick", "--json"], capture_output=True, text=True,
+                          timeout=1800)
+    assert done.returncode in (0, 3), (identifier, done.returncode, done.stderr)
+    return json.loads(done.stdout)
+
+
+def good_checks(entry):
+    return {c["check"] for c in entry["checks"] if c["agrees"]}
+
+
+def main():
+    program, broken, *chosen = sys.argv[1:]
+    listed = json.loads(subprocess.run([program, "reproduce", "--list", "--json"], capture_output=True, text=True,
+                                       check=True).stdout)
+    unmoved = []
+    for identifier in chosen or [e["id"] for e in listed]:
+        right, wrong = reproduce(program, identifier)[0], reproduce(broken, identifier)[0]
+        assert not right["failed"] and right["checks"], right["verdict"]
+        lost = good_checks(right) - good_checks(wrong)
+        print(f"{identifier}: {right['verdict'][:60]}; broken: {len(lost)} checks lost")
+        if wrong["agrees"] or (not wrong["failed"] and not lost):
+            unmoved.append(identifier)
+    assert not unmoved, f"verdicts that a broken kernel does not change: {unmoved}"
+
+
+main()
