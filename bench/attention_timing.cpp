@@ -3,9 +3,10 @@
 //   attention_timing DIRECTORY N D BETA THREADS REPETITIONS
 //
 // reads tokens.f64 (n x d) and query.f64, key.f64, value.f64 (d x d) and prints one JSON object:
-// for Q = K = V = I ("plain") and for the given matrices ("general") the fewest nanoseconds of an
-// ordered pair and two coordinates of the last token's velocity to compare; and the peak of fused
-// multiply-adds of one thread in the same minutes. Processor time on one thread, wall time on more.
+// for Q = K = V = I ("plain") and for the given matrices ("general"), and for both in single
+// precision ("plain_f32", "general_f32"), the fewest nanoseconds of an ordered pair and two
+// coordinates of the last token's velocity to compare; and the peak of fused multiply-adds of one
+// thread, in doubles, in the same minutes. Processor time on one thread, wall time on more.
 #include <fmt/format.h>
 #include <time.h>
 
@@ -106,14 +107,15 @@ std::vector<double> last_velocity(const AttentionSums& sums, const std::vector<d
   return v;
 }
 
-std::string timed(const Attention& attention, const std::vector<double>& tokens, int repetitions) {
+std::string timed(const Attention& attention, const std::vector<double>& tokens, int repetitions,
+                  Precision precision) {
   const std::size_t n = tokens.size() / attention.dim;
   const std::vector<double> masses(n, 1.0);
   AttentionSums sums;
   double best = std::numeric_limits<double>::infinity();
   for (int k = 0; k <= repetitions; ++k) {  // the first one warms up
     const double begin = seconds();
-    attend(attention, tokens, masses, {}, sums);
+    attend(attention, tokens, masses, {.precision = precision}, sums);
     if (k > 0) best = std::min(best, seconds() - begin);
   }
   const std::vector<double> v = last_velocity(sums, tokens, attention.dim);
@@ -129,13 +131,17 @@ void run(char** argument) {
   const int repetitions = std::stoi(argument[6]);
   const std::vector<double> tokens = read(directory + "/tokens.f64", n * dim);
   Attention attention{.beta = beta, .dim = dim};
-  const std::string plain = timed(attention, tokens, repetitions);
+  const auto both = [&](const char* form) {
+    return fmt::format(R"("{0}": {1}, "{0}_f32": {2})", form,
+                       timed(attention, tokens, repetitions, Precision::f64),
+                       timed(attention, tokens, repetitions, Precision::f32));
+  };
+  const std::string plain = both("plain");
   attention.query = read(directory + "/query.f64", dim * dim);
   attention.key = read(directory + "/key.f64", dim * dim);
   attention.value = read(directory + "/value.f64", dim * dim);
-  const std::string general = timed(attention, tokens, repetitions);
-  fmt::print(R"({{"peak_gflops": {:.4g}, "plain": {}, "general": {}}})", fma_gflops(), plain,
-             general);
+  const std::string general = both("general");
+  fmt::print(R"({{"peak_gflops": {:.4g}, {}, {}}})", fma_gflops(), plain, general);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 """Training the prompt p beside PyTorch: normalised gradient descent on the same data from the same start, in the same
 run, each side on one thread and on two.
 
-    /usr/bin/python3 bench/training_peer.py PROGRAM [--directory DIR]
+    /usr/bin/python3 bench/training_peer.py PROGRAM [--quick] [--rounds N] [--directory DIR]
 
 PROGRAM is the built bench/training_timing. PyTorch runs three models, each in float64 and in float32:
     notebook  softmax(X W p) differentiated in full, with W and v requiring gradients, as the authors of
@@ -11,8 +11,8 @@ PROGRAM is the built bench/training_timing. PyTorch runs three models, each in f
 Seconds are those of one step in the best of several runs; data and setting up are not timed. "bandwidth" is the share
 of the time that a plain sum over X takes on the same threads: 1 would mean that nothing but reading X takes time.
 "blas" names the BLAS of NumPy and PyTorch: install libopenblas0, the reference one is no fair peer. A table goes to
-stderr, one JSON object to stdout. Status 1 if the two sides do not reach the same p, or ours depends on the threads; no
-time is ever asserted.
+stderr, one JSON object to stdout. --quick leaves the largest shape out. Status 1 if the two sides do not reach the same
+p, or ours depends on the threads; no time is ever asserted.
 """
 import argparse
 import json
@@ -114,10 +114,10 @@ def difference(p, run):
     return max(abs(a - b) for a, b in zip(p[:size], run["p"], strict=True)) / run["p_norm"]
 
 
-def compare(program, directory, shape, steps, runs):
+def compare(program, directory, shape, steps, runs, rounds):
     write_problem(directory, shape)
     our_runs, torch_runs = {k: [] for k in THREADS}, {k: [] for k in THREADS}
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for threads in THREADS:
             our_runs[threads].append(ours(program, directory, threads, steps))
             torch_runs[threads].append(torch_in_its_own_process(directory, threads, steps, runs))
@@ -148,12 +148,12 @@ def print_cells(cells):
     print(f"{cells[0]:>12}{cells[1]:>4}" + "".join(f"{cell:>10}" for cell in cells[2:]), file=sys.stderr, flush=True)
 
 
-def compare_all(program, directory):
+def compare_all(program, directory, shapes, rounds):
     print_cells(["microseconds", "thr.", "ours", "bandwidth", *(cell for kind in ("64", "32") for model in MODELS
                                                                for cell in (model + kind, "ratio"))])
     results = []
-    for shape, steps, runs in SHAPES:
-        results.append(compare(program, directory, shape, steps, runs))
+    for shape, steps, runs in shapes:
+        results.append(compare(program, directory, shape, steps, runs, rounds))
     good = all(r["status"] == "complete" and r["same_on_any_threads"] for r in results)
     good = good and all(entry[f"{model}_float64"]["difference"] < 1e-9
                         for r in results for entry in r["threads"].values() for model in MODELS)
@@ -165,10 +165,13 @@ def main():
         return run_torch(sys.argv[2], *map(int, sys.argv[3:]))
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program", type=pathlib.Path, help="the built bench/training_timing")
+    parser.add_argument("--quick", action="store_true", help="without the largest shape")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="how often each side runs (best of)")
     parser.add_argument("--directory", help="where the data go for the time being")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="attractor-bench-", dir=arguments.directory) as directory:
-        report = compare_all(arguments.program.resolve(), pathlib.Path(directory))
+        report = compare_all(arguments.program.resolve(), pathlib.Path(directory),
+                             SHAPES[:-1] if arguments.quick else SHAPES, arguments.rounds)
     print(json.dumps(report))
     return 0 if report["good"] else 1
 

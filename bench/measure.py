@@ -1,0 +1,278 @@
+"""All that bench/run measures. Each part is a function (Setting) -> rows; where its program is not built it has none.
+
+The file of `bench/run --json` is one object:
+    schema    1
+    quick     true for --quick
+    good      false if two sides disagreed
+    machine   date, commit, cpu, cores, vectors, memory_gb, load, compiler, libraries {name: version}
+    limits    fma_gflops_f64, fma_gflops_f32, exp_ns_f64, libm_ns_f64, read_gb_s, read_gb_s_2 (two threads)
+    rows      a list of
+        part        dense, circle, sphere, batches, mean-shift, training, hard-margin or program
+        name        what was measured; (part, name) is unique and stays the same from run to run
+        unit        ns/pair, ns/token, us/step, s, ms, x (times faster), slope
+        value       ours, in that unit; for x and slope a number without one
+        better      "less", "more" or "near 1": what a good value is
+        peer, peer_value, ratio    the fastest other tool, its figure, peer_value / value; where there is one
+        peak        share of the measured peak of multiply-adds, counting 4d flops a pair; dense only
+        goal        what we want to reach, as text, and met: true or false; where there is one
+On one thread times are processor time, on two wall time, programs wall time.
+"""
+import dataclasses
+import json
+import math
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+DIMS = (2, 3, 16, 64, 128, 512)
+PLAIN_GOALS = {2: 10, 3: 8, 16: 4.5, 64: 2.2, 128: 1.8, 512: 1.25}
+GENERAL_GOALS = {2: 5, 3: 5, 16: 1, 64: 1.4, 128: 1.4, 512: 1}
+BATCH_GOALS = {2: 14, 16: 5.5}
+
+
+@dataclasses.dataclass
+class Setting:
+    build: pathlib.Path
+    quick: bool
+    limits: dict
+    good: bool = True
+
+    def peer(self, script, program, *options):
+        """The JSON object of a bench/*_peer.py; its table goes to stderr. None if the program is not built."""
+        if not (self.build / program).exists():
+            return None
+        command = [sys.executable, HERE / script, self.build / program, *options]
+        done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, text=True)
+        if done.returncode not in (0, 1) or not done.stdout:
+            raise SystemExit(f"bench/{script} failed with status {done.returncode}")
+        report = json.loads(done.stdout)
+        self.good = self.good and done.returncode == 0 and report.get("good", True)
+        return report
+
+    def benches(self, pattern, repetitions, seconds):
+        """Fewest nanoseconds of each Google Benchmark that matches: {(name, arguments): (ns, counters)}."""
+        command = [self.build / "bench/benches", f"--benchmark_filter={pattern}", "--benchmark_format=json",
+                   f"--benchmark_repetitions={repetitions}", f"--benchmark_min_time={seconds}"]
+        done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        found = {}
+        for run in json.loads(done.stdout or '{"benchmarks": []}')["benchmarks"]:
+            if run.get("run_type") == "aggregate" or run.get("error_occurred"):
+                continue
+            name, *parts = run["run_name"].split("/")
+            arguments = tuple(tuple(part.split(":")) for part in parts if ":" in part)
+            alone = dict(arguments).get("threads", "1") == "1"
+            nanoseconds = to_ns(run["cpu_time" if alone else "real_time"], run["time_unit"])
+            if nanoseconds < found.get((name, arguments), (math.inf,))[0]:
+                found[name, arguments] = nanoseconds, run
+        return found
+
+
+def to_ns(time_, unit):
+    return time_ * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
+
+
+def row(part, name, unit, value, better="less", peer=None, peer_value=None, peak=None, least=None, most=None):
+    """`least` and `most` are goals: for the ratio where there is a peer, else for the value."""
+    result = {"part": part, "name": name, "unit": unit, "value": value, "better": better}
+    judged = value
+    if peer is not None:
+        judged = peer_value / value
+        result |= {"peer": peer, "peer_value": peer_value, "ratio": judged}
+    if peak is not None:
+        result["peak"] = peak
+    if least is not None or most is not None:
+        words = [f"at least {least}" if least is not None else "", f"at most {most}" if most is not None else ""]
+        result["goal"] = ", ".join(word for word in words if word)
+        result["met"] = (least is None or judged >= least) and (most is None or judged <= most)
+    return result
+
+
+# ---- Dense attention.
+
+
+def dense(setting):
+    rows = []
+    for size in (4096,) if setting.quick else (4096, 16384):
+        report = setting.peer("attention_peer.py", "bench/attention_timing", "--sizes", size, "--dims",
+                              ",".join(map(str, DIMS)), "--rounds", 1 if setting.quick else 3 if size < 10**4 else 2)
+        for result in report["results"] if report else ():
+            rows += dense_rows(result, setting.limits)
+    return rows + dense_threads(setting)
+
+
+def dense_rows(result, limits):
+    n, d = result["n"], result["d"]
+    rows = []
+    for form, goals in (("plain", PLAIN_GOALS), ("general", GENERAL_GOALS)):
+        for ours, peer, bits in ((form, "float64", 64), (f"{form}_f32", "float32", 32)):
+            entry = result.get(ours)
+            if entry is None:
+                continue
+            peak = 4 * d / entry["pair_ns"] / limits[f"fma_gflops_f{bits}"]
+            rows.append(row("dense", f"f{bits} {form} n={n} d={d}", "ns/pair", entry["pair_ns"],
+                            peer=f"PyTorch {peer}", peer_value=entry[peer]["pair_ns"], peak=peak, least=goals[d]))
+    return rows
+
+
+def dense_threads(setting):
+    """One thread and two in turn, best of each, on tokens of their own."""
+    import attention_peer
+    program = setting.build / "bench/attention_timing"
+    if not program.exists():
+        return []
+    rows = []
+    for n, d in ((4096, 3), (4096, 64)) if setting.quick else [(n, d) for n in (4096, 16384) for d in (2, 3, 16, 64)]:
+        with tempfile.TemporaryDirectory(prefix="attractor-bench-") as directory:
+            attention_peer.write_problem(pathlib.Path(directory), n, d)
+            command = [program, directory, str(n), str(d), "9"]
+            runs = [(threads, json.loads(subprocess.run([*command, str(threads), "5"], check=True, capture_output=True,
+                                                        text=True).stdout))
+                    for _ in range(2 if setting.quick else 5) for threads in (1, 2)]
+        for form in ("plain", "general"):
+            one, two = (min(run[form]["pair_ns"] for count, run in runs if count == k) for k in (1, 2))
+            rows.append(row("dense", f"f64 {form} n={n} d={d} two threads", "x", one / two, "more", least=1.8))
+    return rows
+
+
+# ---- Linear engines.
+
+
+def circle(setting):
+    found = setting.benches("^circle/", 3 if setting.quick else 9, 0.05 if setting.quick else 0.2)
+    most = lambda a: 3 if a["digits"] == "10" and a["threads"] == "1" else None
+    return token_rows("circle", found, most, (0.95, 1.05))
+
+
+def sphere(setting):
+    found = setting.benches("^sphere", 2 if setting.quick else 5, 0.05 if setting.quick else 0.2)
+
+    def most(a):
+        if a.get("n") != "1000000" or float(a.get("beta", "1e9")) > 100:
+            return None
+        return {"7": 40, "11": 100}.get(a.get("digits"))
+
+    return token_rows("sphere", found, most, (None, 1.1))
+
+
+def token_rows(part, found, most, slopes):
+    """Nanoseconds of a token, the slope of time against n, and what a second thread brings."""
+    rows, times = [], {}
+    for (name, arguments), (nanoseconds, _) in found.items():
+        a = dict(arguments)
+        if "n" not in a:
+            continue
+        label = " ".join(f"{key}={value}" for key, value in arguments)
+        if name != part:
+            label = f"{name} {label}"
+        rows.append(row(part, label, "ns/token", nanoseconds / float(a["n"]), most=most(a)))
+        rest = (name, *((k, v) for k, v in arguments if k not in ("n", "threads")))
+        times[rest, float(a["n"]), a.get("threads", "1")] = nanoseconds
+    for rest in dict.fromkeys(key[0] for key in times):
+        rows += scaling_rows(part, rest, times, slopes)
+    return rows
+
+
+def scaling_rows(part, rest, times, slopes):
+    label = " ".join([rest[0] if rest[0] != part else "", *(f"{k}={v}" for k, v in rest[1:])]).strip()
+    rows = []
+    sizes = sorted(n for r, n, threads in times if r == rest and threads == "1")
+    if len(sizes) > 1 and sizes[-1] >= 10 * sizes[0]:
+        small, large = sizes[0], sizes[-1]
+        slope = math.log(times[rest, large, "1"] / times[rest, small, "1"]) / math.log(large / small)
+        rows.append(row(part, f"{label} slope from n={small:.0f} to {large:.0f}", "slope", slope, "near 1",
+                        least=slopes[0], most=slopes[1]))
+    for r, n, threads in times:
+        if r == rest and threads == "2" and (rest, n, "1") in times:
+            rows.append(row(part, f"{label} n={n:.0f} two threads", "x",
+                            times[rest, n, "1"] / times[rest, n, "2"], "more"))
+    return rows
+
+
+# ---- Batches, and the solvers.
+
+
+def batches(setting):
+    report = setting.peer("batch_peer.py", "bench/benches", "--rounds", 1 if setting.quick else 3)
+    rows, alone = [], {}
+    for entry in report["rows"] if report else ():
+        d, threads = entry["d"], entry["threads"]
+        name = f"n=32 2048 systems d={d}" + (" two threads" if threads == 2 else "")
+        best = min(1e6 / entry[way]["rate"] for way in ("published", "softmax", "exponential"))
+        rows.append(row("batches", name, "us/step", 1e6 / entry["layers"], peer="PyTorch, best of three forms",
+                        peer_value=best, least=BATCH_GOALS.get(d) if threads == 1 else None))
+        alone[d, threads] = entry["layers"]
+        if threads == 2:
+            rows.append(row("batches", f"d={d} gain of two threads", "x", alone[d, 2] / alone[d, 1], "more", least=1.8))
+    return rows
+
+
+def mean_shift(setting):
+    report = setting.peer("mean_shift_peer.py", "attractor", *(["--small"] if setting.quick else []))
+    rows = []
+    for case in report["cases"] if report else ():
+        name = f"{case['name']} n={case['points']} d={case['dim']} {case['seeds']} seeds two threads"
+        rows.append(row("mean-shift", name, "s", case["ours"], peer="NumPy, same algorithm", peer_value=case["numpy"]))
+        rows.append(row("mean-shift", name + " (scikit-learn)", "s", case["ours"],
+                        peer="scikit-learn MeanShift, best radius", peer_value=case["tuned"]))
+    return rows
+
+
+def training(setting):
+    options = ["--quick", "--rounds", 1] if setting.quick else []
+    report = setting.peer("training_peer.py", "bench/training_timing", *options)
+    rows = []
+    for shape in report["shapes"] if report else ():
+        for threads, entry in shape["threads"].items():
+            name = "x".join(map(str, shape["shape"])) + (" two threads" if threads in (2, "2") else "")
+            best = min(entry[f"{model}_float64"]["seconds"] for model in ("notebook", "careful", "scores"))
+            rows.append(row("training", name, "us/step", 1e6 * entry["seconds"], peer="PyTorch, best of three models",
+                            peer_value=1e6 * best))
+    return rows
+
+
+def hard_margin(setting):
+    report = setting.peer("hard_margin_peer.py", "bench/hard_margin_timing", *(["--quick"] if setting.quick else []))
+    return [row("hard-margin", "x".join(map(str, shape["shape"])), "s", shape["ours_seconds"], peer="cvxopt",
+                peer_value=shape["cvxopt_seconds"]) for shape in (report["shapes"] if report else ())]
+
+
+# ---- The program.
+
+
+def wall(command, runs):
+    best = math.inf
+    for _ in range(runs):
+        begin = time.perf_counter()
+        subprocess.run(list(map(str, command)), check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        best = min(best, time.perf_counter() - begin)
+    return best
+
+
+def program(setting):
+    attractor = setting.build / "attractor"
+    if not attractor.exists():
+        return []
+    small = [attractor, "flow", "--tokens", 64, "--dim", 3]
+    rows = [row("program", "attractor flow --tokens 64 --dim 3, start to end", "ms", 1e3 * wall(small, 20), most=50)]
+    long = [(2, 10, 50, 60), (3, 30, 20, 600)] if not setting.quick else []
+    for dim, beta, end, most in long:
+        options = f"--tokens 1000000 --dim {dim} --beta {beta} --time {end} --tolerance 1e-6 --outputs 1"
+        if dim == 3 and "sphere" not in help_of(attractor):
+            continue
+        rows.append(row("program", f"attractor flow {options}", "s", wall([attractor, "flow", *options.split()], 1),
+                        most=most))
+    return rows
+
+
+def help_of(attractor):
+    """What --engine can be."""
+    lines = subprocess.run([attractor, "flow", "--help"], capture_output=True, text=True).stdout.splitlines()
+    return " ".join(line for line in lines if "engine" in line or "circle" in line)
+
+
+PARTS = {"dense": dense, "circle": circle, "sphere": sphere, "batches": batches, "mean-shift": mean_shift,
+         "training": training, "hard-margin": hard_margin, "program": program}
