@@ -48,7 +48,7 @@ class SphereFlow final : public flow::Flow {
   bool simplify(const flow::Time& now, std::vector<double>& state) override;
   bool at_rest(std::span<const double> state) const override { return state.size() == 3; }
 
-  /// From now on tokens stay where they are, so that results do not depend on when a run was resumed.
+  /// From now on tokens stay where they are: results do not depend on when a run was resumed.
   void fix_order() { order_is_fixed_ = true; }
   /// order()[i] is the original number of token i of the state.
   std::span<const std::uint32_t> order() const { return order_; }

@@ -82,7 +82,7 @@ PageFigure finish(const StudyFigure& f, Panel panel, std::size_t number,
                         .title = f.title,
                         .panels = {std::move(panel)},
                         .height = 440};
-  return {std::move(figure), caption, true};
+  return {std::move(figure), caption, !f.z.empty()};
 }
 
 /// Mean against an axis, with intervals as vertical strokes.

@@ -1,0 +1,91 @@
+#include "attractor/experiment/phase_experiment.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/refusal.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+PhaseParameters small() {
+  PhaseParameters p;
+  p.beta = "1,5,9";
+  p.replicates = 16;
+  p.outputs = 6;
+  p.time = 12;
+  p.tokens = 16;
+  return p;
+}
+
+const Table& table(const Answer& answer, const std::string& name) {
+  for (const Table& t : answer.tables)
+    if (t.name == name) return t;
+  throw Error("no table " + name);
+}
+
+// theory.md A6: n = 32, g from 0 to 0.999.
+TEST(PhaseTest, TheCurveIsThatOfEquiangularTokens) {
+  PhaseParameters p = small();
+  p.tokens = 32;
+  p.replicates = 1;
+  const Table curves = table(ask(p, {}), "curves");
+  EXPECT_NEAR(curves.rows[1][2], 9.54, 0.005);
+  EXPECT_NEAR(curves.rows[2][2], 178.7, 0.05);
+}
+
+TEST(PhaseTest, TheDiagramHasARowForEachTimeAndRisesWithIt) {
+  const Answer answer = ask(small(), {});
+  const Table diagram = table(answer, "diagram");
+  ASSERT_EQ(diagram.rows.size(), 18U);
+  for (std::size_t k = 0; k < 18; ++k) {
+    const std::vector<double>& row = diagram.rows[k];
+    EXPECT_EQ(row[0], (std::vector<double>{1, 5, 9})[k / 6]);
+    EXPECT_DOUBLE_EQ(row[1], 2.0 * static_cast<double>(k % 6 + 1));
+    EXPECT_GE(row[2], 0);
+    EXPECT_LE(row[2], 1);
+    if (k % 6 > 0) EXPECT_GE(row[2], diagram.rows[k - 1][2] - 1e-12);
+  }
+  EXPECT_EQ(answer.values["final_fraction"], diagram.rows.back()[2]);
+}
+
+// Halves of the replicates, weighted alike, are the whole.
+TEST(PhaseTest, PartsShareASeed) {
+  PhaseParameters whole = small(), first = small(), second = small();
+  first.replicates = second.replicates = 8;
+  second.first_replicate = 8;
+  const Table a = table(ask(whole, {}), "diagram"), b = table(ask(first, {}), "diagram"),
+              c = table(ask(second, {}), "diagram");
+  for (std::size_t k = 0; k < a.rows.size(); ++k)
+    EXPECT_NEAR(a.rows[k][2], (b.rows[k][2] + c.rows[k][2]) / 2, 1e-14);
+}
+
+// The published scheme lags the flow: with a tenth of its step the lag is a tenth.
+TEST(PhaseTest, LayersConvergeToTheFlow) {
+  PhaseParameters p = small();
+  p.dim = 64;
+  p.beta = "1";
+  p.outputs = 240;
+  const auto half = [&](const std::string& scheme, double step) {
+    p.scheme = scheme;
+    p.step = step;
+    return table(ask(p, {}), "curves").rows[0][1];
+  };
+  const double flow = half("rk4", 0.05), coarse = half("layers", 0.1), fine = half("layers", 0.01);
+  EXPECT_GT(coarse, flow * 1.03);
+  EXPECT_NEAR((fine - flow) / (coarse - flow), 0.1, 0.05);
+}
+
+TEST(PhaseTest, RefusesWhatHasNoMeaning) {
+  PhaseParameters p = small();
+  p.beta = "3,1";
+  EXPECT_SAYS(refusal([&] { ask(p, {}); }), "must ascend");
+  p.beta = "";
+  EXPECT_SAYS(refusal([&] { ask(p, {}); }), "beta is empty");
+  p.beta = "1e9";
+  EXPECT_SAYS(refusal([&] { ask(p, {}); }), "beta holds '1e9'");
+}
+
+}  // namespace
+}  // namespace attractor::experiment
