@@ -399,7 +399,7 @@ TEST(Engines, TheSphereIsTakenForManyTokensAndSaysItsError) {
   std::vector<double> v(600), exact(600);
   model.flow().drift(state, 0, v);
   truth.flow().drift(tokens, 0, exact);
-  const std::vector<std::uint32_t>& owner = model.groups().owner();  // where tokens were put
+  const std::span<const std::uint32_t> owner = model.groups().owner();  // where tokens were put
   double worst_error = 0;
   for (std::size_t i = 0; i < 200; ++i)
     for (std::size_t c = 0; c < 3; ++c)

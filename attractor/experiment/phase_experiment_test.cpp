@@ -52,7 +52,9 @@ TEST(PhaseTest, TheDiagramHasARowForEachTimeAndRisesWithIt) {
 
 // Halves of the replicates, weighted alike, are the whole.
 TEST(PhaseTest, PartsShareASeed) {
-  PhaseParameters whole = small(), first = small(), second = small();
+  PhaseParameters whole = small();
+  whole.beta = "5";  // starts are numbered through all betas
+  PhaseParameters first = whole, second = whole;
   first.replicates = second.replicates = 8;
   second.first_replicate = 8;
   const Table a = table(ask(whole, {}), "diagram"), b = table(ask(first, {}), "diagram"),

@@ -99,9 +99,12 @@ void Training::run() {
       flow::run(flow_, adaptive_ ? flow::dormand_prince() : flow::euler(), plan_, progress_, hooks);
   if (status_ == flow::Status::interrupted) {
     if (!context_.directory.empty()) save();
-  } else {
-    see_state();
+    return;
   }
+  // A flow that comes to rest early ends between the moments asked for.
+  if (moments_.empty() || !(moments_.back().time == progress_.time))
+    moments_.push_back({progress_.time, weights()});
+  see_state();
 }
 
 void Training::see_state() {

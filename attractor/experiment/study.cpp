@@ -16,7 +16,7 @@
 namespace attractor::experiment {
 namespace {
 
-constexpr std::size_t kMostUnits = 10'000'000;
+constexpr std::size_t kMostUnits = 1'000'000;
 
 /// Says where in the file something is wrong.
 class Reader {

@@ -128,7 +128,7 @@ TEST(StudyTest, RefusesWhatHasNoMeaning) {
             std::string::npos);
   EXPECT_NE(refused("replicates = 2\n[fixed]\nseed = 1").find("would be equal"), std::string::npos);
   EXPECT_NE(refused("replicates = 0").find("from 1 to"), std::string::npos);
-  EXPECT_NE(refused("replicates = 10000000\n[grid]\nbeta = [1, 2]").find("too many"),
+  EXPECT_NE(refused("replicates = 1000000\n[grid]\nbeta = [1, 2]").find("too many"),
             std::string::npos);
   EXPECT_NE(refused("[stop]\nmeasure = \"clusters\"").find("half_width"), std::string::npos);
   EXPECT_NE(refused("[[figure]]\nx = \"beta\"").find("figure needs x and y"), std::string::npos);

@@ -83,7 +83,7 @@ class Interrupted(ranked.RanksTest):
         checkpoint = out / "checkpoint.bin"
         since = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
         process = subprocess.Popen(
-            ranked.command(ranks, "flow", *arguments, "--quiet", "--checkpoint-seconds", 0.05, grace=5),
+            ranked.command(ranks, "flow", *arguments, "--quiet", "--checkpoint-seconds", 0.05, grace=2),
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         while not checkpoint.exists() or checkpoint.stat().st_mtime_ns <= since:
             self.assertIsNone(process.poll(), "ended before it wrote a checkpoint")
@@ -99,7 +99,7 @@ class Interrupted(ranked.RanksTest):
         return err
 
     def test_a_run_is_resumed_with_the_same_bytes(self):
-        arguments = (*self.start_file(800, 8), "--beta", 4, "--time", 8, "--tolerance", 1e-10, *OFF)
+        arguments = (*self.start_file(1500, 8), "--beta", 4, "--time", 60, "--tolerance", 1e-10, *OFF)
         undisturbed = self.ends(2, "undisturbed", *arguments)
         out = self.directory / "run"
         self.assertIn(f"--resume {out}", self.stop(signal.SIGINT, out, 2, *arguments, "--out", out))
