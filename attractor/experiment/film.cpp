@@ -85,9 +85,15 @@ FlowRecord read_film(const std::filesystem::path& run) {
   const std::vector<double> times = file.read("/snapshots/log10_time").data,
                             clusters = file.read("/snapshots/clusters").data;
   const std::size_t frames = times.size();
-  if (positions.shape.size() != 3 || positions.shape[0] != frames || frames == 0 ||
+  if (positions.shape.size() != 3 || positions.shape[0] != frames || positions.data.empty() ||
       clusters.size() != frames * positions.shape[1])
     throw Error(fmt::format("{} holds snapshots of different sizes", run.string()));
+  for (const double x : positions.data)
+    if (!std::isfinite(x)) throw Error(fmt::format("{} holds the position {}", run.string(), x));
+  for (const double label : clusters)
+    if (!(label >= 0 && label < static_cast<double>(positions.shape[1])))
+      throw Error(fmt::format("{} holds the cluster {}; allowed: 0 to {}", run.string(), label,
+                              positions.shape[1] - 1));
   FlowRecord record{.tokens = positions.shape[1], .dim = positions.shape[2]};
   const Json parameters =
       Json::parse(file.text_attribute("/", "parameters"), nullptr, /*allow_exceptions=*/false);

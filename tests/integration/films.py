@@ -72,12 +72,28 @@ def check_refusals(root):
         assert not (root / "x.svg").exists()
 
 
+def check_hostile_files(root):
+    """Files that say what cannot be."""
+    for name, place, value, words in (("nan", "positions", math.nan, "position nan"),
+                                      ("label", "clusters", 4e9, "allowed: 0 to 11")):
+        file = root / f"{name}.h5"
+        shutil.copy(root / "run" / "result.h5", file)
+        with h5py.File(file, "r+") as hostile:
+            data = hostile[f"snapshots/{place}"][:]
+            data.flat[3] = value
+            del hostile[f"snapshots/{place}"]
+            hostile[f"snapshots/{place}"] = data
+        done = run("film", file, "--out", root / "x.svg")
+        assert done.returncode == 2 and words in done.stderr, (name, done.returncode, done.stderr)
+
+
 def main():
     root = pathlib.Path(tempfile.mkdtemp(prefix="films_"))
     try:
         check_circle(root)
         check_other_formats(root)
         check_refusals(root)
+        check_hostile_files(root)
     finally:
         shutil.rmtree(root, ignore_errors=True)
 
