@@ -1,7 +1,5 @@
 #include "attractor/depth/circle_flow.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -10,24 +8,12 @@
 #include <numeric>
 #include <utility>
 
-#include "attractor/base/error.hpp"
+#include "attractor/depth/field_weights.hpp"
 
 namespace attractor::depth {
 namespace {
 
 constexpr double kTurn = 2 * std::numbers::pi;
-
-/// Divided by the largest: their sum cannot overflow.
-std::vector<double> checked(std::vector<double> weights) {
-  double largest = 0;
-  for (double w : weights) {
-    if (!(w > 0 && std::isfinite(w)))
-      throw Error(fmt::format("weight = {} is not allowed; allowed: positive and finite", w));
-    largest = std::max(largest, w);
-  }
-  for (double& w : weights) w /= largest;
-  return weights;
-}
 
 bool finite(std::span<const double> angles) {
   return std::all_of(angles.begin(), angles.end(), [](double a) { return std::isfinite(a); });
@@ -78,7 +64,7 @@ CircleFlow::CircleFlow(const CircleFlowSettings& settings, std::size_t tokens)
 
 CircleFlow::CircleFlow(const CircleFlowSettings& settings, std::vector<double> weights)
     : CircleFlow(settings, weights.size()) {
-  weights_ = checked(std::move(weights));
+  weights_ = checked_weights(std::move(weights));
 }
 
 kernels::CircleFieldSummary CircleFlow::evaluate(std::span<const double> angles,

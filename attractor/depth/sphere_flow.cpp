@@ -1,7 +1,5 @@
 #include "attractor/depth/sphere_flow.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -9,23 +7,11 @@
 #include <numeric>
 #include <utility>
 
-#include "attractor/base/error.hpp"
 #include "attractor/base/threads.hpp"
+#include "attractor/depth/field_weights.hpp"
 
 namespace attractor::depth {
 namespace {
-
-/// Divided by the largest: their sum cannot overflow.
-std::vector<double> checked(std::vector<double> weights) {
-  double largest = 0;
-  for (double w : weights) {
-    if (!(w > 0 && std::isfinite(w)))
-      throw Error(fmt::format("weight = {} is not allowed; allowed: positive and finite", w));
-    largest = std::max(largest, w);
-  }
-  for (double& w : weights) w /= largest;
-  return weights;
-}
 
 /// Row i becomes row from[i].
 template <class T>
@@ -54,7 +40,7 @@ SphereFlow::SphereFlow(const SphereFlowSettings& settings, std::size_t tokens)
 
 SphereFlow::SphereFlow(const SphereFlowSettings& settings, std::vector<double> weights)
     : SphereFlow(settings, weights.size()) {
-  weights_ = checked(std::move(weights));
+  weights_ = checked_weights(std::move(weights));
 }
 
 /// False, and NaN everywhere, if the state is not on the sphere.

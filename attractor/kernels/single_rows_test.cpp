@@ -14,42 +14,13 @@
 #include "attractor/kernels/logit_lanes.hpp"
 #include "attractor/kernels/logit_panels.hpp"
 #include "attractor/kernels/symmetric_rows.hpp"
+#include "tests/support/row_data.hpp"
 
 namespace attractor::kernels {
 namespace {
 
-struct Sums {
-  std::vector<double> pull, weight, moment, peak;
-  Sums(std::size_t n, std::size_t dim) : pull(n * dim), weight(n), moment(n), peak(n) {}
-  RowSums view() { return {pull, weight, moment, peak}; }
-};
-
-// Unit tokens around `centres` directions at distances of about `radius`; 0 centres: anywhere.
 std::vector<double> tokens(std::size_t n, std::size_t dim, std::size_t centres, double radius) {
-  const Stream stream(dim, "single test");
-  std::vector<double> x(n * dim), centre(dim);
-  const auto normalise = [](std::span<double> row) {
-    double squares = 0;
-    for (const double c : row) squares += c * c;
-    for (double& c : row) c /= std::sqrt(squares);
-  };
-  for (std::size_t i = 0; i < n; ++i) {
-    const auto row = std::span(x).subspan(i * dim, dim);
-    stream.normals(i, row);
-    if (centres > 0) {
-      stream.normals(1'000'000 + i % centres, centre);
-      normalise(centre);
-      for (std::size_t a = 0; a < dim; ++a) row[a] = centre[a] + radius * row[a];
-    }
-    normalise(row);
-  }
-  return x;
-}
-
-std::vector<double> uneven_masses(std::size_t n) {
-  std::vector<double> m(n);
-  for (std::size_t i = 0; i < n; ++i) m[i] = 0.25 + static_cast<double>(i % 7);
-  return m;
+  return tokens_around("single test", n, dim, centres, radius);
 }
 
 double length(std::span<const double> x) {
@@ -135,25 +106,8 @@ TEST(SingleRows, SymmetricBitsDoNotDependOnThreadsNorOnTheVectorLengthWithFma) {
       const auto x = tokens(n, dim, radius > 0 ? 5 : 0, radius);
       const auto m = uneven_masses(n);
       const DistanceSources in{dim, x, {}, m, 12.0, 0};
-      const Sums first = symmetric(in);
-      for (const std::size_t count : {1, 2, 5}) {
-        set_threads(count);
-        const Sums again = symmetric(in);
-        EXPECT_EQ(first.pull, again.pull) << count << " threads, dim " << dim;
-        EXPECT_EQ(first.weight, again.weight) << count << " threads, dim " << dim;
-        EXPECT_EQ(first.moment, again.moment) << count << " threads, dim " << dim;
-      }
-      set_threads(0);
-#ifdef HWY_AVX2
-      if (hwy::SupportedTargets() & HWY_AVX2) {
-        hwy::SetSupportedTargetsForTest(HWY_AVX2);
-        const Sums narrow = symmetric(in);
-        hwy::SetSupportedTargetsForTest(0);
-        EXPECT_EQ(first.pull, narrow.pull) << dim;
-        EXPECT_EQ(first.weight, narrow.weight) << dim;
-        EXPECT_EQ(first.moment, narrow.moment) << dim;
-      }
-#endif
+      SCOPED_TRACE(dim);
+      expect_bits_of_threads_and_vectors([&] { return symmetric(in); });
     }
 }
 

@@ -9,45 +9,15 @@
 
 #include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
+#include "tests/support/row_data.hpp"
 
 namespace attractor::kernels {
 namespace {
 
 using Real = long double;
 
-struct Sums {
-  std::vector<double> pull, weight, moment, peak;
-  Sums(std::size_t n, std::size_t dim) : pull(n * dim), weight(n), moment(n), peak(n) {}
-  RowSums view() { return {pull, weight, moment, peak}; }
-};
-
-void normalise(std::span<double> row) {
-  Real squares = 0;
-  for (const double c : row) squares += static_cast<Real>(c) * c;
-  for (double& c : row) c = static_cast<double>(c / std::sqrt(squares));
-}
-
-// Unit tokens around `centres` directions at distances of about `radius`; 0 centres: anywhere.
 std::vector<double> tokens(std::size_t n, std::size_t dim, std::size_t centres, double radius) {
-  const Stream stream(dim, "symmetric test");
-  std::vector<double> x(n * dim), centre(dim);
-  for (std::size_t i = 0; i < n; ++i) {
-    const auto row = std::span(x).subspan(i * dim, dim);
-    stream.normals(i, row);
-    if (centres > 0) {
-      stream.normals(1'000'000 + i % centres, centre);
-      normalise(centre);
-      for (std::size_t a = 0; a < dim; ++a) row[a] = centre[a] + radius * row[a];
-    }
-    normalise(row);
-  }
-  return x;
-}
-
-std::vector<double> uneven_masses(std::size_t n) {
-  std::vector<double> m(n);
-  for (std::size_t i = 0; i < n; ++i) m[i] = 0.25 + static_cast<double>(i % 7);
-  return m;
+  return tokens_around("symmetric test", n, dim, centres, radius);
 }
 
 // Errors against plain long double sums, relative to the sum of the terms' sizes in each row.
@@ -203,25 +173,8 @@ TEST(SymmetricRows, BitsDoNotDependOnThreadsNorOnTheVectorLengthWithFma) {
       const auto x = tokens(n, dim, radius > 0 ? 5 : 0, radius);
       const auto m = uneven_masses(n);
       const DistanceSources in{dim, x, {}, m, 12.0, 0};
-      const Sums first = all_sums(in);
-      for (const std::size_t count : {1, 2, 5}) {
-        set_threads(count);
-        const Sums again = all_sums(in);
-        EXPECT_EQ(first.pull, again.pull) << count << " threads, dim " << dim;
-        EXPECT_EQ(first.weight, again.weight) << count << " threads, dim " << dim;
-        EXPECT_EQ(first.moment, again.moment) << count << " threads, dim " << dim;
-      }
-      set_threads(0);
-#ifdef HWY_AVX2
-      if (hwy::SupportedTargets() & HWY_AVX2) {
-        hwy::SetSupportedTargetsForTest(HWY_AVX2);
-        const Sums narrow = all_sums(in);
-        hwy::SetSupportedTargetsForTest(0);
-        EXPECT_EQ(first.pull, narrow.pull) << dim;
-        EXPECT_EQ(first.weight, narrow.weight) << dim;
-        EXPECT_EQ(first.moment, narrow.moment) << dim;
-      }
-#endif
+      SCOPED_TRACE(dim);
+      expect_bits_of_threads_and_vectors([&] { return all_sums(in); });
     }
 }
 
