@@ -46,10 +46,13 @@ std::vector<Entry> chosen(const std::string& id) {
   return {entry_named(id)};
 }
 
-void require_fresh(const std::optional<std::string>& out) {
-  if (!out || !std::filesystem::exists(*out)) return;
-  if (!std::filesystem::is_directory(*out) || !std::filesystem::is_empty(*out))
-    throw Error(fmt::format("{} exists and is not an empty directory; choose another --out", *out));
+/// Before any work: the directory is there, empty and ours to write.
+void make_fresh(const std::string& out) {
+  if (std::filesystem::exists(out) &&
+      (!std::filesystem::is_directory(out) || !std::filesystem::is_empty(out)))
+    throw Error(fmt::format("{} exists and is not an empty directory; choose another --out", out));
+  make_directory(out);
+  write_file(std::filesystem::path(out) / "index.html", "the gallery is being made\n");
 }
 
 Verdict run_entry(const Entry& entry, const Options& options, double share, double begin) {
@@ -73,7 +76,7 @@ int run(const Options& options) {
   if (options.id.empty())
     throw Error("name an experiment, or all; attractor reproduce --list shows them");
   const std::vector<Entry> entries = chosen(options.id);
-  require_fresh(options.out);
+  if (options.out) make_fresh(*options.out);
   set_threads(options.threads);
   catch_interrupts();
   std::vector<Verdict> verdicts;

@@ -73,7 +73,8 @@ struct Verdict {
   std::vector<Check> checks{};
 };
 
-/// Runs it and, unless the directory is empty, writes its page into directory/id.
+/// Runs it and, unless the directory is empty, writes its page into directory/id. Throws Error if
+/// it cannot write there.
 Verdict reproduce(const Entry& entry, const Effort& effort, const std::filesystem::path& directory);
 
 /// directory/index.html: a card with thumbnail and verdict for each, and directory/summary.json.

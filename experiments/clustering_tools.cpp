@@ -107,6 +107,20 @@ const std::vector<double>& phase_at(const Answer& answer, double time) {
   return rows.back();
 }
 
+Diagrams diagrams_over(const std::vector<std::uint64_t>& dims, PhaseParameters parameters,
+                       const Effort& effort, Answer& answer) {
+  Diagrams result;
+  for (const std::uint64_t dim : dims) {
+    parameters.dim = dim;
+    result.answers.push_back(ask(parameters, effort.context));
+    if (effort.context.stopped()) return {};
+    result.titles.push_back(fmt::format("d = {}", dim));
+    answer.tables.push_back(result.answers.back().tables.back());
+    answer.tables.back().name = fmt::format("diagram_{}", dim);
+  }
+  return result;
+}
+
 PageFigure phase_figure(std::string id, const std::vector<Answer>& diagrams,
                         const std::vector<std::string>& titles, std::string caption) {
   report::Figure figure{.id = std::move(id), .columns = 2, .width = 1120};

@@ -45,6 +45,15 @@ std::vector<double> angles_of(std::span<const double> positions);
 /// Row (beta, time, fraction, error) of a phase answer's diagram at its last beta.
 const std::vector<double>& phase_at(const Answer& answer, double time);
 
+/// One diagram for each dimension, titled "d = 8"; the diagrams' tables go into the answer as
+/// diagram_8. Empty if it was stopped.
+struct Diagrams {
+  std::vector<Answer> answers;
+  std::vector<std::string> titles;
+};
+Diagrams diagrams_over(const std::vector<std::uint64_t>& dims, PhaseParameters parameters,
+                       const Effort& effort, Answer& answer);
+
 /// The heat maps of several phase answers as one figure of two columns.
 PageFigure phase_figure(std::string id, const std::vector<Answer>& diagrams,
                         const std::vector<std::string>& titles, std::string caption);

@@ -86,20 +86,12 @@ Table compare_lag(std::vector<Check>& checks) {
 
 Finding run(const Effort& effort) {
   Finding finding;
-  std::vector<Answer> diagrams;
-  std::vector<std::string> titles;
-  for (const std::uint64_t dim : {8U, 16U, 128U, 1024U}) {
-    PhaseParameters p;
-    p.dim = dim;
-    p.replicates = effort.quick ? 24 : 2048;
-    p.beta = effort.quick ? "0.1:9:24" : "0.1:9:90";
-    p.outputs = effort.quick ? 60 : 200;
-    diagrams.push_back(ask(p, effort.context));
-    if (effort.context.stopped()) return finding;
-    titles.push_back(fmt::format("d = {}", dim));
-    finding.answer.tables.push_back(diagrams.back().tables.back());
-    finding.answer.tables.back().name = fmt::format("diagram_{}", dim);
-  }
+  PhaseParameters p;
+  p.replicates = effort.quick ? 24 : 2048;
+  p.beta = effort.quick ? "0.1:9:24" : "0.1:9:90";
+  p.outputs = effort.quick ? 60 : 200;
+  const Diagrams diagrams = diagrams_over({8, 16, 128, 1024}, p, effort, finding.answer);
+  if (effort.context.stopped()) return finding;
   const Table shares = compare_shares(effort, finding.checks);
   if (effort.context.stopped()) return finding;
   finding.answer.tables.insert(finding.answer.tables.begin(),
@@ -110,9 +102,9 @@ Finding run(const Effort& effort) {
       "{:.3f} for d = 128, β = 7, as in the authors' script; the flow itself is ahead: {:.3f} and "
       "{:.3f}.",
       low[4], low[5], high[4], high[5], low[6], high[6]);
-  finding.answer.draw = [diagrams, titles] {
+  finding.answer.draw = [diagrams] {
     return std::vector{phase_figure(
-        "phase", diagrams, titles,
+        "phase", diagrams.answers, diagrams.titles,
         "Share of pairs with cosine at least 0.999 for 32 tokens, by the published scheme. The "
         "line is where equiangular tokens reach that cosine, exactly: as d grows the boundary of "
         "collapse approaches it.")};

@@ -49,21 +49,13 @@ Table compare_shares(const Effort& effort, std::vector<Check>& checks) {
 
 Finding run(const Effort& effort) {
   Finding finding;
-  std::vector<Answer> diagrams;
-  std::vector<std::string> titles;
-  for (const std::uint64_t dim : {2U, 8U, 16U, 128U}) {
-    PhaseParameters p;
-    p.dynamics = "usa";
-    p.dim = dim;
-    p.replicates = effort.quick ? 10 : 256;
-    p.beta = effort.quick ? "0.1:6:14" : "0.1:9:90";
-    p.outputs = effort.quick ? 50 : 200;
-    diagrams.push_back(ask(p, effort.context));
-    if (effort.context.stopped()) return finding;
-    titles.push_back(fmt::format("d = {}", dim));
-    finding.answer.tables.push_back(diagrams.back().tables.back());
-    finding.answer.tables.back().name = fmt::format("diagram_{}", dim);
-  }
+  PhaseParameters p;
+  p.dynamics = "usa";
+  p.replicates = effort.quick ? 10 : 256;
+  p.beta = effort.quick ? "0.1:6:14" : "0.1:9:90";
+  p.outputs = effort.quick ? 50 : 200;
+  const Diagrams diagrams = diagrams_over({2, 8, 16, 128}, p, effort, finding.answer);
+  if (effort.context.stopped()) return finding;
   const Table shares = compare_shares(effort, finding.checks);
   if (effort.context.stopped()) return finding;
   finding.answer.tables.insert(finding.answer.tables.begin(), shares);
@@ -76,9 +68,9 @@ Finding run(const Effort& effort) {
   finding.answer.remarks.push_back(
       "Without --quick the diagrams have 256 systems for each beta, the paper's 2048: at beta = 9 "
       "the published step takes 150,000 layers.");
-  finding.answer.draw = [diagrams, titles] {
+  finding.answer.draw = [diagrams] {
     return std::vector{phase_figure(
-        "phase", diagrams, titles,
+        "phase", diagrams.answers, diagrams.titles,
         "Share of pairs with cosine at least 0.999 for 32 tokens of unnormalised attention, by the "
         "published scheme. The line is where equiangular tokens reach that cosine, exactly.")};
   };

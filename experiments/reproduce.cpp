@@ -139,21 +139,12 @@ Verdict reproduce(const Entry& entry, const Effort& effort,
                   const std::filesystem::path& directory) {
   Verdict verdict{.id = entry.id, .title = entry.title, .source = entry.source};
   const auto begin = std::chrono::steady_clock::now();
-  const auto seconds = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  };
+  Finding finding;
   try {
-    const Finding finding = entry.run(effort);
-    verdict.seconds = seconds();
+    finding = entry.run(effort);
     verdict.words = words(finding);
     verdict.agrees = finding.agrees();
     verdict.checks = finding.checks;
-    if (!directory.empty() && !effort.context.stopped()) {
-      const Question question{.program = fmt::format("attractor reproduce {}{}", entry.id,
-                                                     effort.quick ? " --quick" : "")};
-      write_answer(presented(entry, finding, verdict.words), question, verdict.seconds,
-                   directory / entry.id);
-    }
   } catch (const Error& error) {
     verdict.failed = true;
     verdict.words = fmt::format("failed: {}", error.what());
@@ -161,7 +152,12 @@ Verdict reproduce(const Entry& entry, const Effort& effort,
     verdict.failed = true;
     verdict.words = "failed: not enough memory";
   }
-  verdict.seconds = seconds();
+  verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (directory.empty() || verdict.failed || effort.context.stopped()) return verdict;
+  const Question question{
+      .program = fmt::format("attractor reproduce {}{}", entry.id, effort.quick ? " --quick" : "")};
+  write_answer(presented(entry, finding, verdict.words), question, verdict.seconds,
+               directory / entry.id);
   return verdict;
 }
 

@@ -17,6 +17,7 @@
 #include <span>
 
 #include "attractor/attention/attention.hpp"
+#include "attractor/depth/attention_output.hpp"
 #include "attractor/depth/token_groups.hpp"
 #include "attractor/flow/flow.hpp"
 
@@ -47,6 +48,9 @@ class AttentionFlow final : public flow::Flow {
  private:
   void output(std::span<const double> state, double log_unit, bool tangent,
               std::span<double> out) const;
+  Attended attended(std::span<const double> state) const {
+    return {attention_, *space_, state, groups_.masses(), sums_, groups_.total()};
+  }
 
   Attention attention_;
   std::unique_ptr<Space> space_;

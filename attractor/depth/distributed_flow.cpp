@@ -22,17 +22,6 @@ std::vector<double> product(const std::vector<double>& matrix, std::span<const d
   return out;
 }
 
-std::unique_ptr<Space> make_space(const Attention& attention) {
-  if (attention.on_sphere) return std::make_unique<Sphere>(attention.dim);
-  return std::make_unique<Euclidean>(attention.dim);
-}
-
-// As for AttentionFlow.
-double natural_log_unit(const Attention& attention) {
-  const bool fast = attention.rule == Rule::unnormalised && attention.on_sphere;
-  return fast ? -attention.logit_bound() : 0.0;
-}
-
 }  // namespace
 
 TokenBlock block_of(std::size_t tokens, std::size_t rank, std::size_t ranks) {
@@ -44,7 +33,7 @@ TokenBlock block_of(std::size_t tokens, std::size_t rank, std::size_t ranks) {
 
 DistributedFlow::DistributedFlow(Attention attention, std::size_t tokens)
     : attention_(std::move(attention)),
-      space_(make_space(attention_)),
+      space_(space_of(attention_)),
       tokens_(tokens),
       own_(block_of(tokens, ranks::rank(), ranks::count())),
       log_unit_(natural_log_unit(attention_)),
@@ -130,32 +119,10 @@ void DistributedFlow::sum_over_all(std::span<const double> state, double lift) c
   });
 }
 
-// out_i = e^log_unit A_i, A_i = share_i v_i + factor_i pull_i, as AttentionFlow has it.
 void DistributedFlow::output(std::span<const double> state, double log_unit, bool tangent,
                              std::span<double> out) const {
   sum_over_all(state, log_unit - log_unit_);
-  const std::size_t dim = attention_.dim;
-  const bool softmax = attention_.rule == Rule::softmax;
-  const double absolute = log_unit + sums_.offset, total = static_cast<double>(tokens_);
-  const bool own_value = !(tangent && attention_.on_sphere && sums_.values.empty());
-  const std::span<const double> values = sums_.values.empty() ? state : std::span(sums_.values);
-  const auto token = [&](std::size_t i) {
-    const auto z = sums_.partition(i, 1.0);
-    const double factor = softmax ? std::exp(log_unit + sums_.peak[i] - z.top) / z.scaled
-                                  : std::exp(absolute + sums_.peak[i]) / total;
-    const double share =
-        softmax ? std::exp(log_unit) : std::exp(absolute + z.top) * z.scaled / total;
-    const auto row = out.subspan(i * dim, dim);
-    for (std::size_t a = 0; a < dim; ++a) {
-      const double pull = sums_.pull[i * dim + a];
-      row[a] = (own_value ? share * values[i * dim + a] : 0) + (pull == 0 ? 0 : factor * pull);
-    }
-    if (tangent) space_->project(state.subspan(i * dim, dim), row);
-  };
-  parallel_for(own_.size(), std::max<std::size_t>(1, 4096 / dim),
-               [&](std::size_t begin, std::size_t end) {
-                 for (std::size_t i = begin; i < end; ++i) token(i);
-               });
+  attention_output(attended(state), log_unit, tangent, out);
 }
 
 double DistributedFlow::closest_squared(std::span<const double> state) const {
@@ -181,14 +148,7 @@ double DistributedFlow::fitting_log_unit(std::span<const double> state, double p
   if (attention_.by_distance())  // the nearest pair moves fastest
     return log_unit_ + 0.5 * attention_.beta * closest_squared(state);
   sum_over_all(state, 0);
-  double fastest = -std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < own_.size(); ++i) {
-    const double log_z = attention_.rule == Rule::softmax ? sums_.log_partition(i, 1.0)
-                                                          : std::log(static_cast<double>(tokens_));
-    const double pull = norm(std::span(sums_.pull).subspan(i * attention_.dim, attention_.dim));
-    fastest = std::max(fastest, sums_.peak[i] - log_z + std::log(pull));
-  }
-  fastest = largest(fastest);
+  const double fastest = largest(log_fastest(attended(state)));
   return std::isfinite(fastest) ? -fastest : present;
 }
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "attractor/attention/attention.hpp"
+#include "attractor/depth/attention_output.hpp"
 #include "attractor/flow/flow.hpp"
 
 namespace attractor::depth {
@@ -62,6 +63,11 @@ class DistributedFlow final : public flow::Flow {
   void sum_over_all(std::span<const double> state, double lift) const;
   void output(std::span<const double> state, double log_unit, bool tangent,
               std::span<double> out) const;
+  Attended attended(std::span<const double> state) const {
+    return {attention_, *space_,
+            state,      std::span(masses_).first(own_.size()),
+            sums_,      static_cast<double>(tokens_)};
+  }
   double closest_squared(std::span<const double> state) const;
 
   Attention attention_;

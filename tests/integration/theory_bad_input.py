@@ -110,6 +110,12 @@ REFUSALS = {
     "simulate_in_the_plane": ((*SIMULATE, "--dim", "2"), ["dim = 2", "3 to 65536"]),
     "simulate_replicates_1": ((*SIMULATE, "--replicates", "1"), ["replicates", "'1'", "2 to 10000"]),
     # forecast
+    "phase_beta_nan": (("phase", "--beta", "nan"), ["beta holds 'nan'", "from 0 to 10000"]),
+    "phase_beta_falls": (("phase", "--beta", "3,1"), ["'3,1'", "must ascend"]),
+    "phase_many_tokens": (("phase", "--tokens", "100000"), ["tokens", "100000", "2 to 512"]),
+    "reproduce_nothing": (("reproduce",), ["name an experiment", "--list"]),
+    "reproduce_unknown": (("reproduce", "nonsense"), ["'nonsense'", "not in the catalogue", "phase-circle"]),
+    "reproduce_nowhere": (("reproduce", "all", "--out", "/dev/null/gallery"), ["cannot make the directory /dev/null/gallery"]),
     "forecast_depth_0": (("forecast", "--depth", "0"), ["depth", "'0'", "1 to 100000"]),
     "forecast_rho0_1": (("forecast", "--rho0", "1"), ["rho0 = 1", "below 1"]),
     "forecast_level_text": (("forecast", "--levels", "high"), ["levels", "high", "-1 to"]),
