@@ -115,7 +115,6 @@ REFUSALS = {
     "phase_many_tokens": (("phase", "--tokens", "100000"), ["tokens", "100000", "2 to 512"]),
     "reproduce_nothing": (("reproduce",), ["name an experiment", "--list"]),
     "reproduce_unknown": (("reproduce", "nonsense"), ["'nonsense'", "not in the catalogue", "phase-circle"]),
-    "reproduce_nowhere": (("reproduce", "all", "--out", "/dev/null/gallery"), ["cannot make the directory /dev/null/gallery"]),
     "forecast_depth_0": (("forecast", "--depth", "0"), ["depth", "'0'", "1 to 100000"]),
     "forecast_rho0_1": (("forecast", "--rho0", "1"), ["rho0 = 1", "below 1"]),
     "forecast_level_text": (("forecast", "--levels", "high"), ["levels", "high", "-1 to"]),
@@ -247,6 +246,9 @@ class RunDirectory(Refusal):
 
     def test_refuses_a_path_below_a_file(self):
         self.refused("forecast", out="rows.npy/run", says=["rows.npy/run"])
+
+    def test_refuses_a_gallery_below_a_file(self):
+        self.refused("reproduce", "all", out="rows.npy/gallery", says=["cannot make the directory rows.npy/gallery"])
 
     def test_refuses_an_empty_name(self):
         self.refused("stationary", out="", says=["--out"])
