@@ -30,6 +30,16 @@
 #error "attractor/kernels needs exact rounding; do not compile with -ffast-math"
 #endif
 
+#ifndef ATTRACTOR_KERNELS_EXP_STEPS
+#define ATTRACTOR_KERNELS_EXP_STEPS
+namespace attractor::kernels {
+template <class T>
+constexpr T kSteps = sizeof(T) == 8 ? 8 : 16;  // of an octave
+template <class T>
+constexpr double kLogitSteps = static_cast<double>(kSteps<T>) * 1.4426950408889634;
+}  // namespace attractor::kernels
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace attractor::kernels {
 namespace HWY_NAMESPACE {
@@ -86,8 +96,6 @@ HWY_ALIGN constexpr std::uint32_t kSixteenths[16] = {
     0xfff504f3, 0xfff508a4, 0xfff5672a, 0xfff6248c, 0xfff744fd, 0xfff8ccdf, 0xfffac0c7, 0xfffd257d,
 };
 
-template <class T>
-constexpr T kSteps = sizeof(T) == 8 ? 8 : 16;  // of an octave
 // Adding it rounds to an integer k and leaves k and the bias of the exponent in the low bits.
 template <class T>
 constexpr T kStepMagic = sizeof(T) == 8 ? T(0x1.8p52 + 8 * 1023) : T(0x1.8p23 + 16 * 127);

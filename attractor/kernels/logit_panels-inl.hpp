@@ -1,4 +1,9 @@
 // The loops of logit_panels.cpp, for T = double or float; sums of more than 256 terms are doubles.
+//
+// sum_j w_j (y_j - y) over a chunk of sources is taken as sum_j w_j y_j - (sum_j w_j) y, which
+// spares the subtractions. Where it is less than a quarter of what was subtracted (tokens near each
+// other), it is summed again in differences; so a row loses two bits of its terms at most. A row
+// expects what it met in its last chunk. Nothing in this depends on the other rows of its group.
 #if defined(ATTRACTOR_KERNELS_LOGIT_PANELS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTRACTOR_KERNELS_LOGIT_PANELS_INL
 #undef ATTRACTOR_KERNELS_LOGIT_PANELS_INL
@@ -29,11 +34,14 @@ constexpr std::size_t kPanelStrip = 2 * kLine<T>;
 template <class T>
 struct PanelsJob {
   std::size_t dim, padded_dim, n, padded, chunk, panel;
-  T beta;
+  double factor;   // of a query: logits come out in the steps of exp-inl.hpp
+  double longest;  // length of a value
+  bool even;       // equal masses: taken as 1
   const double* queries;
   const T* strips;  // keys [padded/kPanelStrip][dim][kPanelStrip]
   const T* values;  // [padded_dim/kLine][panel], of which [padded][kLine] are used
-  const T* masses;  // [padded], 0 beyond n
+  const T* masses;  // [padded] over `unit`, 0 beyond n
+  double unit;
   const std::uint32_t* rows;
   const RowSums* out;
   std::size_t row(std::size_t k) const { return rows ? rows[k] : k; }
@@ -45,7 +53,10 @@ struct PanelScratch {
   std::size_t index[kPanelRows];
   T peak[kPanelRows];
   double weight[kPanelRows], moment[kPanelRows];
+  double recent[kPanelRows];  // weight of the chunk in hand
+  bool near[kPanelRows];      // sums in differences
   T *queries, *values;
+  T* sums;  // [12][padded_dim] of the chunk in hand
   double* pull;
   T* w;  // [12][kPanelStride]: logits, then weights
 };
@@ -86,9 +97,8 @@ HWY_NOINLINE void strip_logits(const PanelsJob<T>& job, const T* queries, const 
       ATTRACTOR_UNROLL
       for (std::size_t r = 0; r < kTileRows; ++r) {
         T* to = out + (r0 + r) * stride + c;
-        const V beta = hn::Set(d, job.beta);
-        hn::Store(hn::Mul(beta, sum[r][0]), d, to);
-        hn::Store(hn::Mul(beta, sum[r][1]), d, to + lanes);
+        hn::StoreU(sum[r][0], d, to);
+        hn::StoreU(sum[r][1], d, to + lanes);
       }
     }
 }
@@ -112,7 +122,8 @@ void raise_peak(const PanelsJob<T>& job, std::size_t r, std::size_t count, Panel
     most = hn::Max(most, hn::Load(d, s.w + r * kPanelStride<T> + c));
   const T peak = hn::GetLane(hn::MaxOfLanes(d, most));
   if (peak == s.peak[r]) return;
-  const double factor = std::exp(static_cast<double>(s.peak[r]) - static_cast<double>(peak));
+  const double steps = static_cast<double>(s.peak[r]) - static_cast<double>(peak);
+  const double factor = std::exp2(steps / static_cast<double>(kSteps<T>));
   s.peak[r] = peak;
   s.weight[r] *= factor;
   s.moment[r] *= factor;
@@ -120,22 +131,23 @@ void raise_peak(const PanelsJob<T>& job, std::size_t r, std::size_t count, Panel
 }
 
 // Logits of one row become weights, and their sums.
-template <bool kMoment, class T>
+template <bool kMoment, bool kEven, class T>
 void row_weights(const PanelsJob<T>& job, std::size_t r, std::size_t begin, std::size_t count,
                  PanelScratch<T>& s) {
   const Tag<T> d;
   using V = Vector<T>;
   HWY_ALIGN T weight[kLine<T>] = {}, moment[kLine<T>] = {};
-  const V peak = hn::Set(d, s.peak[r]), least = hn::Set(d, T(sizeof(T) == 8 ? -708 : -87));
-  const V steps = hn::Set(d, static_cast<T>(kSteps<T> * 1.4426950408889634));
+  const V peak = hn::Set(d, s.peak[r]);
+  const V least = hn::Set(d, kSteps<T> * T(sizeof(T) == 8 ? -1021 : -125));
   T* logits = s.w + r * kPanelStride<T>;
   for (std::size_t lane = 0; lane < kLine<T>; lane += hn::Lanes(d)) {
     V weights = hn::Zero(d), moments = hn::Zero(d);
     for (std::size_t c = lane; c < count; c += kLine<T>) {
       const V logit = hn::Load(d, logits + c), below = hn::Sub(logit, peak);
       const auto counts = hn::Gt(below, least);
-      V w = exp2_steps(d, below, steps);
-      w = hn::IfThenElseZero(counts, hn::Mul(w, hn::Load(d, job.masses + begin + c)));
+      V w = exp2_steps(d, below);
+      if (!kEven) w = hn::Mul(w, hn::Load(d, job.masses + begin + c));
+      w = hn::IfThenElseZero(counts, w);
       hn::Store(w, d, logits + c);
       weights = hn::Add(weights, w);
       if (kMoment) moments = hn::MulAdd(w, hn::IfThenElseZero(counts, logit), moments);
@@ -143,35 +155,97 @@ void row_weights(const PanelsJob<T>& job, std::size_t r, std::size_t begin, std:
     hn::Store(weights, d, weight + lane);
     hn::Store(moments, d, moment + lane);
   }
-  s.weight[r] += sum_of_parts(weight);
+  s.recent[r] = sum_of_parts(weight);
+  s.weight[r] += s.recent[r];
   s.moment[r] += sum_of_parts(moment);
 }
 
-// Pulls of kTileRows rows from `row` on, one vector of coordinates from `a` on.
-template <class T>
-HWY_INLINE void tile_pulls(const PanelsJob<T>& job, std::size_t row, std::size_t a,
-                           std::size_t begin, std::size_t count, PanelScratch<T>& s) {
+// Sums of w (y - own) if kDifferences, else of w y, over a chunk: kTileRows rows from `row` on,
+// kVectors vectors of coordinates from `a` on.
+template <bool kDifferences, std::size_t kVectors, class T>
+HWY_NOINLINE void tile_sums(const PanelsJob<T>& job, std::size_t row, std::size_t a,
+                            std::size_t begin, std::size_t count, PanelScratch<T>& s) {
   const Tag<T> d;
   using V = Vector<T>;
-  V own[kTileRows], pull[kTileRows];
+  const T* values[kVectors];
+  V own[kTileRows][kVectors], sum[kTileRows][kVectors];
   ATTRACTOR_UNROLL
-  for (std::size_t r = 0; r < kTileRows; ++r) {
-    own[r] = hn::Load(d, s.values + (row + r) * job.padded_dim + a);
-    pull[r] = hn::Zero(d);
+  for (std::size_t h = 0; h < kVectors; ++h) {
+    const std::size_t at = a + h * hn::Lanes(d);
+    values[h] = job.values + at / kLine<T> * job.panel + begin * kLine<T> + at % kLine<T>;
+    ATTRACTOR_UNROLL
+    for (std::size_t r = 0; r < kTileRows; ++r) {
+      if (kDifferences) own[r][h] = hn::Load(d, s.values + (row + r) * job.padded_dim + at);
+      sum[r][h] = hn::Zero(d);
+    }
   }
-  const T* values = job.values + a / kLine<T> * job.panel + begin * kLine<T> + a % kLine<T>;
   const T* weights = s.w + row * kPanelStride<T>;
   for (std::size_t c = 0; c < count; ++c) {
-    const V y = hn::Load(d, values + c * kLine<T>);
+    V y[kVectors];
+    ATTRACTOR_UNROLL
+    for (std::size_t h = 0; h < kVectors; ++h) y[h] = hn::Load(d, values[h] + c * kLine<T>);
     ATTRACTOR_UNROLL
     for (std::size_t r = 0; r < kTileRows; ++r) {
       const V w = hn::Set(d, weights[r * kPanelStride<T> + c]);
-      pull[r] = hn::MulAdd(w, hn::Sub(y, own[r]), pull[r]);
+      ATTRACTOR_UNROLL
+      for (std::size_t h = 0; h < kVectors; ++h)
+        sum[r][h] = hn::MulAdd(w, kDifferences ? hn::Sub(y[h], own[r][h]) : y[h], sum[r][h]);
     }
   }
   ATTRACTOR_UNROLL
-  for (std::size_t r = 0; r < kTileRows; ++r)
-    add_to(s.pull + (row + r) * job.padded_dim + a, pull[r]);
+  for (std::size_t r = 0; r < kTileRows; ++r) ATTRACTOR_UNROLL
+  for (std::size_t h = 0; h < kVectors; ++h)
+    hn::Store(sum[r][h], d, s.sums + (row + r) * job.padded_dim + a + h * hn::Lanes(d));
+}
+
+// Adds the sums of a chunk to the pull of row r; whether they would do, or did, without
+// differences.
+template <bool kDifferences, class T>
+bool add_pull(const PanelsJob<T>& job, std::size_t r, PanelScratch<T>& s) {
+  const Tag<T> d;
+  const std::size_t at = r * job.padded_dim;
+  const Vector<T> minus = hn::Set(d, kDifferences ? T(0) : static_cast<T>(s.recent[r]));
+  constexpr std::size_t kHalves = kLine<T> / hn::MaxLanes(Tag<T>());
+  Vector<T> squared[kHalves];
+  for (std::size_t h = 0; h < kHalves; ++h) squared[h] = hn::Zero(d);
+  for (std::size_t a = 0; a < job.padded_dim; a += kLine<T>) ATTRACTOR_UNROLL
+  for (std::size_t h = 0; h < kHalves; ++h) {
+    T* sum = s.sums + at + a + h * hn::Lanes(d);
+    const Vector<T> own = hn::Load(d, s.values + at + a + h * hn::Lanes(d));
+    const Vector<T> pull = hn::NegMulAdd(minus, own, hn::Load(d, sum));
+    squared[h] = hn::MulAdd(pull, pull, squared[h]);
+    hn::Store(pull, d, sum);
+  }
+  HWY_ALIGN T parts[kLine<T>];
+  for (std::size_t h = 0; h < kHalves; ++h) hn::Store(squared[h], d, parts + h * hn::Lanes(d));
+  const double taken = 0.25 * s.recent[r] * job.longest;
+  const bool apart = sum_of_parts(parts) >= taken * taken;
+  if (apart || kDifferences)
+    for (std::size_t a = 0; a < job.padded_dim; a += hn::Lanes(d))
+      add_to(s.pull + at + a, hn::Load(d, s.sums + at + a));
+  return apart;
+}
+
+// Pulls of all rows that are near, or of all that are not.
+template <bool kDifferences, class T>
+void chunk_pulls(const PanelsJob<T>& job, std::size_t begin, std::size_t count,
+                 PanelScratch<T>* group, std::size_t groups) {
+  const std::size_t lanes = hn::Lanes(Tag<T>());
+  constexpr std::size_t kVectors = kDifferences ? 1 : 2;  // what the registers hold
+  const auto asked = [](const PanelScratch<T>& s) {
+    return std::find(s.near, s.near + kPanelRows, kDifferences) != s.near + kPanelRows;
+  };
+  for (std::size_t a = 0; a < job.padded_dim; a += kVectors * lanes)
+    for (std::size_t g = 0; g < groups; ++g)
+      for (std::size_t row = 0; row < kPanelRows && asked(group[g]); row += kTileRows)
+        if (a + kVectors * lanes <= job.padded_dim)
+          tile_sums<kDifferences, kVectors>(job, row, a, begin, count, group[g]);
+        else
+          tile_sums<kDifferences, 1>(job, row, a, begin, count, group[g]);
+  for (std::size_t g = 0; g < groups; ++g)
+    for (std::size_t r = 0; r < kPanelRows; ++r)
+      if (group[g].near[r] == kDifferences)
+        group[g].near[r] = !add_pull<kDifferences>(job, r, group[g]);
 }
 
 // Columns [begin, end) for all groups of rows. A strip of keys, then a panel of values, serves all
@@ -179,7 +253,6 @@ HWY_INLINE void tile_pulls(const PanelsJob<T>& job, std::size_t row, std::size_t
 template <class T>
 void chunk_sums(const PanelsJob<T>& job, std::size_t begin, std::size_t end, PanelScratch<T>* group,
                 std::size_t groups) {
-  const Tag<T> d;
   const std::size_t count = end - begin;
   for (std::size_t j = begin; j < end; j += kPanelStrip<T>)
     for (std::size_t g = 0; g < groups; ++g)
@@ -189,16 +262,16 @@ void chunk_sums(const PanelsJob<T>& job, std::size_t begin, std::size_t end, Pan
     for (std::size_t r = 0; r < kPanelRows; ++r) {
       leave_out(job, r, begin, end, group[g]);
       raise_peak(job, r, count, group[g]);
-      if (job.out->moment.empty())
-        row_weights<false>(job, r, begin, count, group[g]);
+      if (!job.out->moment.empty())
+        row_weights<true, false>(job, r, begin, count, group[g]);
+      else if (!job.even)
+        row_weights<false, false>(job, r, begin, count, group[g]);
       else
-        row_weights<true>(job, r, begin, count, group[g]);
+        row_weights<false, true>(job, r, begin, count, group[g]);
     }
   if (job.out->pull.empty()) return;
-  for (std::size_t a = 0; a < job.padded_dim; a += hn::Lanes(d))
-    for (std::size_t g = 0; g < groups; ++g)
-      for (std::size_t row = 0; row < kPanelRows; row += kTileRows)
-        tile_pulls(job, row, a, begin, count, group[g]);
+  chunk_pulls<false>(job, begin, count, group, groups);
+  chunk_pulls<true>(job, begin, count, group, groups);
 }
 
 // Queries k.. of the list, those from `end` on like the one before it, as [dim][12].
@@ -207,7 +280,7 @@ void load_queries(const PanelsJob<T>& job, std::size_t k, std::size_t end, T* qu
   for (std::size_t r = 0; r < kPanelRows; ++r) {
     const double* query = job.queries + job.row(std::min(k + r, end - 1)) * job.dim;
     for (std::size_t a = 0; a < job.dim; ++a)
-      queries[a * kPanelRows + r] = static_cast<T>(query[a]);
+      queries[a * kPanelRows + r] = static_cast<T>(job.factor * query[a]);
   }
 }
 
@@ -220,6 +293,7 @@ void load_rows(const PanelsJob<T>& job, std::size_t k, std::size_t end, PanelScr
     s.index[r] = i;
     s.peak[r] = std::numeric_limits<T>::lowest();
     s.weight[r] = s.moment[r] = 0;
+    s.near[r] = false;
     for (std::size_t a = 0; a < job.padded_dim; a += kLine<T>)
       std::copy_n(job.values + a / kLine<T> * job.panel + i * kLine<T>, kLine<T>,
                   s.values + r * job.padded_dim + a);
@@ -229,11 +303,13 @@ void load_rows(const PanelsJob<T>& job, std::size_t k, std::size_t end, PanelScr
 template <class T>
 void store_rows(const PanelsJob<T>& job, std::size_t k, std::size_t end, const PanelScratch<T>& s) {
   for (std::size_t r = 0; r < std::min(kPanelRows, end - k); ++r) {
-    job.out->weight[k + r] = s.weight[r];
-    job.out->peak[k + r] = static_cast<double>(s.peak[r]);
-    if (!job.out->moment.empty()) job.out->moment[k + r] = s.moment[r];
-    if (!job.out->pull.empty())
-      std::copy_n(s.pull + r * job.padded_dim, job.dim, &job.out->pull[(k + r) * job.dim]);
+    const double logit = 1 / kLogitSteps<T>;
+    job.out->weight[k + r] = job.unit * s.weight[r];
+    job.out->peak[k + r] = logit * static_cast<double>(s.peak[r]);
+    if (!job.out->moment.empty()) job.out->moment[k + r] = job.unit * logit * s.moment[r];
+    if (job.out->pull.empty()) continue;
+    for (std::size_t a = 0; a < job.dim; ++a)
+      job.out->pull[(k + r) * job.dim + a] = job.unit * s.pull[r * job.padded_dim + a];
   }
 }
 
@@ -242,14 +318,15 @@ template <class T>
 void panel_rows(const PanelsJob<T>& job, std::size_t begin, std::size_t end) {
   const std::size_t size = kPanelRows * job.padded_dim, weights = kPanelRows * kPanelStride<T>;
   auto pulls = hwy::AllocateAligned<double>(kPanelGroups * size);
-  auto memory = hwy::AllocateAligned<T>(kPanelGroups * (2 * size + weights));
+  auto memory = hwy::AllocateAligned<T>(kPanelGroups * (3 * size + weights));
   PanelScratch<T> group[kPanelGroups];
   for (std::size_t first = begin; first < end; first += kPanelGroups * kPanelRows) {
     const std::size_t groups = std::min(kPanelGroups, (end - first + kPanelRows - 1) / kPanelRows);
     for (std::size_t g = 0; g < groups; ++g) {
       group[g].queries = memory.get() + g * size;
       group[g].values = memory.get() + (kPanelGroups + g) * size;
-      group[g].w = memory.get() + 2 * kPanelGroups * size + g * weights;
+      group[g].sums = memory.get() + (2 * kPanelGroups + g) * size;
+      group[g].w = memory.get() + 3 * kPanelGroups * size + g * weights;
       group[g].pull = pulls.get() + g * size;
       load_rows(job, first + g * kPanelRows, end, group[g]);
     }
@@ -272,8 +349,14 @@ void product_rows(const PanelsJob<T>& job, std::size_t begin, std::size_t end, d
     for (std::size_t j = 0; j < job.n; j += kPanelStrip<T>) {
       const std::size_t columns = std::min(kPanelStrip<T>, job.n - j);
       for (std::size_t k = first; k < last; k += kPanelRows) {
-        strip_logits(job, queries.get() + (k - first) / kPanelRows * size, job.strips + j * job.dim,
-                     tile, kPanelStrip<T>);
+        const T* these = queries.get() + (k - first) / kPanelRows * size;
+        if constexpr (sizeof(T) == sizeof(double)) {
+          if (columns == kPanelStrip<T> && k + kPanelRows <= last) {
+            strip_logits(job, these, job.strips + j * job.dim, out + k * job.n + j, job.n);
+            continue;
+          }
+        }
+        strip_logits(job, these, job.strips + j * job.dim, tile, kPanelStrip<T>);
         for (std::size_t r = 0; r < std::min(kPanelRows, last - k); ++r)
           for (std::size_t c = 0; c < columns; ++c)
             out[(k + r) * job.n + j + c] = static_cast<double>(tile[r * kPanelStrip<T> + c]);

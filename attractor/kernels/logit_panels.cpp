@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 
 #include "attractor/base/threads.hpp"
 
@@ -66,6 +67,16 @@ Aligned<T> in_panels(std::span<const double> rows, std::size_t dim, std::size_t 
   return panels;
 }
 
+double longest(std::span<const double> rows, std::size_t dim) {
+  double most = 0;
+  for (std::size_t i = 0; i < rows.size(); i += dim) {
+    double squared = 0;
+    for (std::size_t a = i; a < i + dim; ++a) squared += rows[a] * rows[a];
+    most = std::max(most, squared);
+  }
+  return std::sqrt(most);
+}
+
 void run_panels(const PanelsJob<double>& job, std::size_t begin, std::size_t end) {
   HWY_DYNAMIC_DISPATCH(panels_job)(job, begin, end);
 }
@@ -90,18 +101,24 @@ void panels_of(const LogitSources& in, std::span<const std::uint32_t> rows, cons
   const Aligned<T> strips = in_strips<T>(in.keys, dim);
   const Aligned<T> values = in_panels<T>(in.values, dim, padded, panel);
   const Aligned<T> masses = hwy::AllocateAligned<T>(padded);
-  for (std::size_t j = 0; j < padded; ++j) masses[j] = j < n ? static_cast<T>(in.masses[j]) : T(0);
+  const auto [least, most] = std::minmax_element(in.masses.begin(), in.masses.end());
+  const double unit = *most > 0 ? *most : 1;
+  for (std::size_t j = 0; j < padded; ++j)
+    masses[j] = j < n ? static_cast<T>(in.masses[j] / unit) : T(0);
   const PanelsJob<T> job{.dim = dim,
                          .padded_dim = padded_dim,
                          .n = n,
                          .padded = padded,
                          .chunk = chunk,
                          .panel = panel,
-                         .beta = static_cast<T>(in.beta),
+                         .factor = in.beta * kLogitSteps<T>,
+                         .longest = longest(in.values, dim),
+                         .even = *least == *most,
                          .queries = in.queries.data(),
                          .strips = strips.get(),
                          .values = values.get(),
                          .masses = masses.get(),
+                         .unit = unit,
                          .rows = rows.empty() ? nullptr : rows.data(),
                          .out = &out};
   parallel_for(count, kPanelGroups * kPanelRows,
@@ -118,7 +135,7 @@ void products_of(std::span<const double> rows, std::span<const double> matrix, s
                          .padded_dim = padded_to(kLine<T>, dim),
                          .n = n,
                          .padded = padded_to(kPanelStrip<T>, n),
-                         .beta = 1,
+                         .factor = 1,
                          .queries = rows.data(),
                          .strips = strips.get()};
   parallel_for(count, kPanelGroups * kPanelRows, [&](std::size_t begin, std::size_t end) {

@@ -188,6 +188,29 @@ TEST(LogitPanels, PullsAmongNearlyEqualValuesKeepTheirRelativeAccuracy) {
   }
 }
 
+// Chunks of 256 sources: within the cluster, half of it, light tokens elsewhere, the cluster again.
+TEST(LogitPanels, RowsThatMeetNearAndFarValuesInTurnKeepTheirRelativeAccuracy) {
+  constexpr std::size_t kDim = 24;
+  Problem problem(1200, kDim);
+  for (std::size_t i = 0; i < problem.n; ++i) {
+    if (i >= 400 && i < 800) {
+      problem.m[i] = 1e-12;
+    } else {
+      for (std::size_t a = i * kDim; a < (i + 1) * kDim; ++a)
+        problem.v[a] = 1 + 1e-7 * problem.v[a];
+    }
+  }
+  const LogitSources in = problem.sources(2.0);
+  Sums sums(problem.n, kDim);
+  logit_panels(in, {}, sums.view());
+  for (std::size_t i = 0; i < problem.n; i += 7) {
+    const Row row = exact_row(in, i, sums.peak[i]);
+    for (std::size_t a = 0; a < kDim; ++a)
+      EXPECT_NEAR(sums.pull[i * kDim + a], static_cast<double>(row.pull[a]),
+                  2e-14 * static_cast<double>(row.moved));
+  }
+}
+
 TEST(LogitPanels, ThePeakIsTheLargestOtherLogitAndFarLogitsDoNotOverflow) {
   Problem problem(600, 8);
   const LogitSources in = problem.sources(1e5);

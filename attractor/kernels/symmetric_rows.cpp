@@ -141,8 +141,6 @@ HWY_EXPORT(single_tile);
 
 namespace {
 
-constexpr double kLog2e = 1.4426950408889634;
-
 void run_tile(const SymmetricJob<double>& job, Range rows, Range columns) {
   HWY_DYNAMIC_DISPATCH(symmetric_tile)(job, rows, columns);
 }
@@ -303,7 +301,7 @@ class Tournament {
   void unpack(std::size_t b) {
     wait_until([&] { return steps_[b] == players_; });
     // The loops sum w times a squared distance or an exponent: in logits.
-    const double logit = fused(job_) ? -0.5 * in_.beta : 1 / (kLog2e * (sizeof(T) == 8 ? 8 : 16));
+    const double logit = fused(job_) ? -0.5 * in_.beta : 1 / kLogitSteps<T>;
     for (std::size_t i = range(b).begin; i < std::min(range(b).end, job_.n); ++i) {
       const double scale = unit_ / static_cast<double>(job_.masses[i]);
       out_.weight[i] = job_.weight[i] * scale;
@@ -334,18 +332,18 @@ void evaluate(const DistanceSources& in, const RowSums& out) {
   const std::size_t n = in.masses.size(), dim = in.dim;
   assert(in.points.size() == n * dim && out.weight.size() == n);
   constexpr bool kDouble = sizeof(T) == 8;
-  constexpr double kSteps = kDouble ? 8 : 16, kOctaves = kDouble ? 1022 : 126;
+  constexpr double kLongest = static_cast<double>(kSteps<T>) * (kDouble ? 1022 : 126);  // exponent
   // Beyond the least beta here every weight but that of equal tokens is 0.
   const double beta = std::min(in.beta, kDouble ? 1e300 : 1e30);
-  const double factor = -0.5 * kSteps * kLog2e * beta;
+  const double factor = -0.5 * kLogitSteps<T> * beta;
   SymmetricJob<T> job{
       .dim = dim,
       .n = n,
       .padded = (n + kStrip<T> - 1) / kStrip<T> * kStrip<T>,
       .panels = (dim + kParts<T> - 1) / kParts<T>,
       .factor = static_cast<T>(factor),
-      .limit = static_cast<T>(factor < 0 ? std::min(kSteps * kOctaves / -factor, 1e30) : HUGE_VAL),
-      .lowest = static_cast<T>(-kSteps * kOctaves),
+      .limit = static_cast<T>(factor < 0 ? std::min(kLongest / -factor, 1e30) : HUGE_VAL),
+      .lowest = static_cast<T>(-kLongest),
       .wants_pull = !out.pull.empty()};
   Tournament<T>(in, out, job).play();
 }
