@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attractor/flow/lengths.hpp"
+
 namespace attractor::flow {
 namespace {
 
@@ -10,18 +12,6 @@ namespace {
 // after e^{c beta} (about beta of them); in R^d they are a blow-up in finite time.
 constexpr std::uint64_t kStalledSteps = 20'000;
 constexpr double kSlowest = 1e-60, kFastest = 1e60;  // speeds outside call for another unit of time
-
-// The largest speed of a point, relative to its size.
-double largest_speed(std::span<const double> drift, std::span<const double> state,
-                     const Space& space) {
-  double largest = 0;
-  for (std::size_t i = 0; i < drift.size(); i += space.dim()) {
-    const double speed =
-        norm(drift.subspan(i, space.dim())) / space.scale(state.subspan(i, space.dim()));
-    largest = speed <= largest ? largest : speed;  // keeps NaN
-  }
-  return largest;
-}
 
 class Loop {
  public:
@@ -78,8 +68,8 @@ class Loop {
   // Brings the unit of time to the scale of the motion; returns the largest speed in that unit.
   double fit_unit() {
     const auto speed = [&] {
-      return flow_.largest(largest_speed(stepper_.drift(flow_, p_.time, p_.state, p_.log_unit),
-                                         p_.state, flow_.space()));
+      const auto drift = stepper_.drift(flow_, p_.time, p_.state, p_.log_unit);
+      return flow_.largest(largest_length(flow_.space(), drift, p_.state));
     };
     double present = speed();
     if (!stepper_.tableau().adaptive() || (present > kSlowest && present < kFastest))
@@ -127,11 +117,10 @@ class Loop {
     if (hooks_.step) hooks_.step(step);
     emit_due(&step);
     if (plan_.output_every_step) emit(after, step.after);
-    p_.state.assign(step.after.begin(), step.after.end());
+    stepper_.accept(p_.state);
     p_.stalled = p_.time < after ? 0 : p_.stalled + 1;
     p_.time = after;
     ++p_.steps;
-    stepper_.accept();
   }
 
   Status fixed_step() {

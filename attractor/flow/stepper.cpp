@@ -9,11 +9,10 @@
 #include <utility>
 
 #include "attractor/base/threads.hpp"
+#include "attractor/flow/lengths.hpp"
 
 namespace attractor::flow {
 namespace {
-
-std::size_t grain(std::size_t dim) { return std::max<std::size_t>(1, 8192 / dim); }
 
 /// The terms factor * k of a weighted sum that are not zero.
 struct Terms {
@@ -60,38 +59,6 @@ void weighted_sum(const std::vector<double>& weights, double scale,
   kAddTerms[terms.count](terms, from, size, out);
 }
 
-/// Squared lengths of consecutive points.
-template <std::size_t kDim>
-void squares(std::span<const double> points, std::size_t dim, double* out) {
-  if constexpr (kDim > 0) dim = kDim;
-  for (std::size_t i = 0; i < points.size() / dim; ++i) {
-    double sum = 0;
-    for (std::size_t c = i * dim; c < (i + 1) * dim; ++c) sum += points[c] * points[c];
-    out[i] = sum;
-  }
-}
-
-void squares_of(std::span<const double> points, std::size_t dim, double* out) {
-  switch (dim) {
-    case 1:
-      return squares<1>(points, dim, out);
-    case 2:
-      return squares<2>(points, dim, out);
-    case 3:
-      return squares<3>(points, dim, out);
-    default:
-      return squares<0>(points, dim, out);
-  }
-}
-
-constexpr std::size_t kTogether = 64;  // points whose lengths are taken at once
-
-/// Calls work(first, count) for pieces of at most kTogether of the points [begin, end).
-template <class Work>
-void in_pieces(std::size_t begin, std::size_t end, const Work& work) {
-  for (; begin < end; begin += kTogether) work(begin, std::min(kTogether, end - begin));
-}
-
 // Spaces are final: asked for their kind once for a block, not called once for a point. The results
 // are those of Space::retract, bit for bit.
 void retract_points(const Space& space, std::span<double> points) {
@@ -126,21 +93,12 @@ double largest_error(const Space& space, const std::vector<double>& weights, dou
   const std::size_t dim = space.dim();
   const std::vector<double> zeros(kTogether * dim, 0.0);
   std::vector<double> error(kTogether * dim);
-  double worst = 0, surely_less = 0;
+  LargestLength largest(space);
   in_pieces(begin, end, [&](std::size_t first, std::size_t count) {
-    double square[kTogether];
     weighted_sum(weights, 1, k, zeros.data(), first * dim, count * dim, error.data());
-    squares_of(std::span(error).first(count * dim), dim, square);
-    for (std::size_t i = 0; i < count; ++i) {
-      if (square[i] < surely_less) continue;  // scales are 1 or more
-      const double scale = space.scale(x.subspan((first + i) * dim, dim));
-      const double relative = std::abs(h) * std::sqrt(square[i]) / scale;
-      if (relative <= worst || std::isnan(worst)) continue;
-      worst = relative;
-      surely_less = (1 - 1e-12) * (worst / h) * (worst / h);
-    }
+    largest.meet(std::span(error).first(count * dim), x.subspan(first * dim, count * dim));
   });
-  return worst;
+  return std::abs(h) * largest.value();
 }
 
 }  // namespace
@@ -264,7 +222,8 @@ void Stepper::interpolate(double theta, std::span<double> out) const {
   });
 }
 
-void Stepper::accept() {
+void Stepper::accept(std::vector<double>& state) {
+  std::swap(state, next_);
   drift_known_ = tableau_.first_same_as_last;
   if (drift_known_) std::swap(stage_.front(), stage_.back());
 }

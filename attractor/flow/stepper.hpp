@@ -43,8 +43,9 @@ class Stepper {
   /// The drift at the start of the next step, computed if it is not known yet.
   std::span<const double> drift(const Flow& flow, const Time& now, std::span<const double> state,
                                 double log_unit);
-  /// The last attempt was taken: reuse its final drift where the method allows.
-  void accept();
+  /// The last attempt is taken: its result goes to `state`, and its final drift is reused where the
+  /// method allows.
+  void accept(std::vector<double>& state);
   /// The state or the unit changed from outside: forget the drift.
   void restart() { drift_known_ = false; }
 
