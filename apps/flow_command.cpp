@@ -55,7 +55,7 @@ void print_text(const FlowRecord& r, double seconds) {
   const auto row = [](std::string_view name, const std::string& value, std::string_view note) {
     fmt::print("  {:<20} {:<16} {}\n", name, value, note);
   };
-  const std::string sampled = o.sampled == 1 ? "estimated from 512 random rows" : "";
+  const std::string sampled = o.sampled == 1 ? "estimated from random rows" : "";
   row("status", std::string(flow::name(r.status)), "");
   row("time", in_words(r.time), fmt::format("{} steps, {} rejected", r.steps, r.rejected));
   row("tokens", fmt::format("{} in d = {}", r.tokens, r.dim),

@@ -7,7 +7,7 @@ The file of `bench/run --json` is one object:
     machine   date, commit, cpu, cores, vectors, memory_gb, load, compiler, libraries {name: version}
     limits    fma_gflops_f64, fma_gflops_f32, exp_ns_f64, libm_ns_f64, read_gb_s, read_gb_s_2 (two threads)
     rows      a list of
-        part        dense, circle, sphere, batches, mean-shift, training, hard-margin or program
+        part        dense, circle, sphere, moments, batches, mean-shift, training, hard-margin or program
         name        what was measured; (part, name) is unique and stays the same from run to run
         unit        ns/pair, ns/token, us/step, s, ms, x (times faster), slope
         value       ours, in that unit; for x and slope a number without one
@@ -158,6 +158,27 @@ def sphere(setting):
     return token_rows("sphere", found, most, (None, 1.1))
 
 
+def moments(setting):
+    """Times of dense rows grow like n^2: one size, whatever beta, stands for all."""
+    repetitions, seconds = (1, 0.05) if setting.quick else (3, 0.2)
+    found = setting.benches("^moments/", repetitions, seconds)
+    dense = {}
+    for (_, arguments), (nanoseconds, _) in setting.benches("^moments_dense/", repetitions, seconds).items():
+        a = dict(arguments)
+        dense[a["dim"]] = nanoseconds / float(a["n"]) ** 2
+    rows = token_rows("moments", found, lambda a: None, (None, 1.05))
+    for (_, arguments), (nanoseconds, run) in found.items():
+        a = dict(arguments)
+        if a["threads"] != "1" or a["n"] != "100000":
+            continue
+        label = " ".join(f"{key}={value}" for key, value in arguments)
+        rows.append(row("moments", f"{label} against dense", "x", dense[a["dim"]] * float(a["n"]) ** 2 / nanoseconds,
+                        "more", least=1))
+        share = 6 * run["features"] * float(a["n"]) / nanoseconds / setting.limits["fma_gflops_f64"]
+        rows.append(row("moments", f"{label} share of the peak", "x", share, "more"))
+    return rows
+
+
 def token_rows(part, found, most, slopes):
     """Nanoseconds of a token, the slope of time against n, and what a second thread brings."""
     rows, times = [], {}
@@ -274,5 +295,5 @@ def help_of(attractor):
     return " ".join(line for line in lines if "engine" in line or "circle" in line)
 
 
-PARTS = {"dense": dense, "circle": circle, "sphere": sphere, "batches": batches, "mean-shift": mean_shift,
-         "training": training, "hard-margin": hard_margin, "program": program}
+PARTS = {"dense": dense, "circle": circle, "sphere": sphere, "moments": moments, "batches": batches,
+         "mean-shift": mean_shift, "training": training, "hard-margin": hard_margin, "program": program}

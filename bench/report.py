@@ -15,6 +15,9 @@ TITLES = {
               "each pair taken once 3d are enough, so `plain` may exceed 1."),
     "circle": ("Circle, O(n)", "Softmax means of all tokens on the circle, accuracy 10^-digits."),
     "sphere": ("Sphere in dimension 3, O(n)", "All tokens with all tokens on S², accuracy 10^-digits."),
+    "moments": ("Spheres, O(n), d = 4 to 8", "Velocities of all tokens by power moments, accuracy 10^-digits; dense "
+                "rows of such tokens in the same run, 20,000 of them, scaled by n². Shares of the peak count 6 flops "
+                "a moment and token."),
     "batches": ("Batches of small systems", "2,048 systems of 32 tokens; microseconds of one step of one system. "
                 "The peer is the fastest of three batched PyTorch forms."),
     "mean-shift": ("Mean shift", "`attractor cluster`, whole program, two threads on both sides."),

@@ -1,4 +1,4 @@
-// What flows by fields (circle_flow.hpp, sphere_flow.hpp) ask of the weights of their tokens.
+// What flows by fields (circle_flow.hpp, field_flow.hpp) ask of the weights of their tokens.
 #pragma once
 
 #include <vector>

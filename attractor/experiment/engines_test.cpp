@@ -8,6 +8,7 @@
 //   dense          relative to sum_j w_ij |x_j - x_i|, same divisor: rounding, also inside clusters
 //   layers         logits from inner products: rounding of beta, relative to the values
 //   circle, sphere accuracy asked for, SA 2 accuracy / Z_i with weights of sum 1
+//   moments        accuracy asked for, where it can be reached; else what it says
 //   Fourier sums   rounding of the phases k theta, k up to a few sqrt(beta), over Z_i
 #include <gtest/gtest.h>
 
@@ -24,6 +25,7 @@
 #include "attractor/depth/attention_flow.hpp"
 #include "attractor/depth/circle_flow.hpp"
 #include "attractor/depth/layer_flow.hpp"
+#include "attractor/depth/moments_flow.hpp"
 #include "attractor/depth/sphere_flow.hpp"
 #include "attractor/experiment/flow_model.hpp"
 #include "attractor/experiment/flow_parameters.hpp"
@@ -290,6 +292,40 @@ TEST(Engines, SphereKeepsTheAccuracyAskedFor) {
   });
 }
 
+// Moments are too many for large beta: then it is refused. Where a token is so lonely that rounding
+// over Z_i exceeds the accuracy, the engine says so.
+TEST(Engines, MomentsKeepTheAccuracyAskedForOrSaySo) {
+  const std::size_t n = 61;
+  std::size_t kept = 0, said = 0;
+  for (const std::size_t dim : {3U, 4U, 5U, 6U, 8U})
+    for_each_case([&](Rule rule, double beta, const Arrangement& arrangement, bool weighted) {
+      const std::vector<double> x = tokens_of(arrangement, n, dim), masses = masses_of(n, weighted);
+      const Truth truth = truth_of(rule, beta, x, dim, masses);
+      for (const double accuracy : {1e-4, 1e-7, 1e-11}) {
+        if (weighted && accuracy != 1e-7) continue;
+        const depth::FieldFlowSettings settings{
+            .rule = rule, .beta = beta, .accuracy = accuracy, .dim = dim};
+        const kernels::PowerMomentsCost cost = kernels::power_moments_cost(
+            {.dim = dim, .beta = beta, .accuracy = accuracy, .means = rule == Rule::softmax});
+        if (!cost.possible) {
+          EXPECT_THROW(depth::MomentsFlow(settings, n), Error) << dim;
+          continue;
+        }
+        if (cost.features > 2e4) continue;
+        const depth::MomentsFlow flow =
+            weighted ? depth::MomentsFlow(settings, masses) : depth::MomentsFlow(settings, n);
+        std::vector<double> v(n * dim);
+        flow.drift(x, flow.log_unit(), v);
+        flow.speed_error() <= accuracy ? ++kept : ++said;
+        EXPECT_LE(worst(truth, v, dim, [&](std::size_t) { return flow.speed_error(); }), 1)
+            << dim << ' ' << accuracy;
+        EXPECT_TRUE(beta > 10 || flow.speed_error() <= accuracy) << dim;
+      }
+    });
+  EXPECT_GT(kept, 400U);
+  EXPECT_LT(said, kept / 20);
+}
+
 // ---- What an engine cannot give.
 
 std::string refusal(const std::function<void()>& work) {
@@ -320,7 +356,7 @@ TEST(Engines, AutoTakesTheCircleForManyTokensAndFallsBackToDense) {
   const Case cases[] = {
       {"many tokens", same, 20'000, 2, "circle"},
       {"few tokens", same, 19'999, 2, "dense"},
-      {"another dimension", same, 20'000, 5, "dense"},
+      {"another dimension", same, 20'000, 9, "dense"},
       {"beta beyond its range", [](auto& p) { p.beta = 1.1e4; }, 20'000, 2, "dense"},
       {"times it cannot resolve", [](auto& p) { p.time = 1e5; }, 20'000, 2, "dense"},
       {"until the end", [](auto& p) { p.time = INFINITY; }, 20'000, 2, "dense"},
@@ -385,7 +421,6 @@ TEST(Engines, TheSphereIsTakenForManyTokensAndSaysItsError) {
   p.dim = 3;
   EXPECT_EQ(engine_of(p, 20'000, 3), "sphere");
   EXPECT_EQ(engine_of(p, 1000, 3), "dense");
-  EXPECT_EQ(engine_of(p, 1'000'000, 4), "dense");
   p.engine = "sphere";
   p.beta = 20;
   p.accuracy = 1e-6;
@@ -414,6 +449,82 @@ TEST(Engines, TheSphereIsTakenForManyTokensAndSaysItsError) {
   p.accuracy = 1e-8;
   p.dim = 4;
   EXPECT_NE(refusal([&] { check(p); }).find("engine sphere needs --dim 3"), std::string::npos);
+}
+
+TEST(Engines, MomentsAreTakenWhereTheyBeatDense) {
+  struct Case {
+    double beta, accuracy;
+    std::size_t tokens, dim;
+    const char *automatic, *asked;  // what auto takes, and what --engine moments gives
+  };
+  const Case cases[] = {
+      {1, 1e-11, 20'000, 4, "moments", "moments"},   {1, 1e-11, 19'999, 4, "dense", "moments"},
+      {9, 1e-11, 20'000, 4, "moments", "moments"},   {45, 1e-11, 20'000, 4, "dense", "dense"},
+      {30, 1e-11, 100'000, 4, "moments", "moments"}, {99, 1e-4, 1'000'000, 4, "dense", "dense"},
+      {101, 1e-4, 1'000'000, 4, "dense", "dense"},   {10, 1e-8, 100'000, 5, "moments", "moments"},
+      {2, 1e-8, 100'000, 6, "moments", "moments"},   {1, 1e-8, 20'000, 8, "moments", "moments"},
+      {5, 1e-8, 100'000, 8, "dense", "dense"},       {0, 1e-11, 20'000, 8, "moments", "moments"},
+      {1, 1e-11, 1'000'000, 9, "dense", "dense"},    {1, 1e-11, 100, 3, "dense", "moments"},
+      {1, 1e-11, 100, 2, "dense", "dense"},          {1, 1e-12, 20'000, 4, "dense", "dense"},
+  };
+  for (const Case& c : cases) {
+    FlowParameters p;
+    p.beta = c.beta;
+    p.accuracy = c.accuracy;
+    EXPECT_EQ(engine_of(p, c.tokens, c.dim), c.automatic) << c.beta << ' ' << c.dim;
+    p.time = 1e5;
+    EXPECT_EQ(engine_of(p, c.tokens, c.dim), "dense") << c.beta << ' ' << c.dim;
+    p.time = 1;
+    p.engine = "moments";
+    EXPECT_EQ(engine_of(p, c.tokens, c.dim), c.asked) << c.beta << ' ' << c.dim;
+    p.value = "ginibre";
+    EXPECT_EQ(engine_of(p, c.tokens, c.dim), "dense") << c.beta << ' ' << c.dim;
+  }
+}
+
+TEST(Engines, MomentsSayTheirErrorAndWhyTheyAreRefused) {
+  FlowParameters p;
+  p.dim = 5;
+  p.engine = "moments";
+  p.beta = 4;
+  p.accuracy = 1e-6;
+  const std::size_t n = 200, dim = 5;
+  FlowModel model(p, n, dim, 0);
+  EXPECT_EQ(model.engine(), "moments");
+  const std::vector<double> tokens = tokens_of(kArrangements[0], n, dim);
+  const std::vector<double> state = model.begin(tokens);
+  EXPECT_EQ(state, tokens);
+  std::vector<double> v(n * dim);
+  model.flow().drift(state, 0, v);
+  const Truth truth = truth_of(Rule::softmax, 4, tokens, dim, masses_of(n, false));
+  EXPECT_LE(model.velocity_error(), 1e-6);
+  EXPECT_GT(model.velocity_error(), 1e-9);
+  EXPECT_LE(worst(truth, v, dim, [&](std::size_t) { return model.velocity_error(); }), 1);
+  EXPECT_GT(worst(truth, v, dim, [](std::size_t) { return 1e-12; }), 1);  // it is no dense sum
+
+  const auto checked = [&](const std::function<void(FlowParameters&)>& change) {
+    FlowParameters changed = p;
+    change(changed);
+    return refusal([&] { check(changed); });
+  };
+  EXPECT_EQ(checked([](auto&) {}), "");
+  EXPECT_EQ(checked([](auto& q) { q.accuracy = 1e-12; }),
+            "accuracy = 1e-12 is out of reach of engine moments; allowed: 1e-11 to 1e-4");
+  EXPECT_EQ(checked([](auto& q) { q.beta = 300; }),
+            "engine moments takes longer than dense for beta = 300 in dimension 5 with accuracy = "
+            "1e-06, or more than 1 GB; give a smaller --beta, a larger --accuracy or --engine "
+            "dense");
+  const std::string needs = "engine moments needs --dim 3 to 8";
+  for (const std::string& words :
+       {checked([](auto& q) { q.dim = 9; }), checked([](auto& q) { q.mask = "causal"; }),
+        checked([](auto& q) { q.time = INFINITY; }),
+        checked([](auto& q) { q.stepper = "layers"; })})
+    EXPECT_EQ(words.substr(0, needs.size()), needs);
+  EXPECT_EQ(refusal([&] { FlowModel(p, 100, 9, 0); }),
+            "engine moments needs tokens of dimension 3 to 8; these have dimension 9");
+  p.beta = 60;
+  EXPECT_EQ(refusal([&] { FlowModel(p, 100, 5, 0); }).substr(0, 33),
+            "engine moments takes longer than ");
 }
 
 // Single precision: within its stated error of double, and refused where that is not enough.

@@ -109,7 +109,7 @@ void check_weights(const FlowParameters& p) {
 /// Single precision loses what tight clusters and small tolerances need.
 void check_precision(const FlowParameters& p) {
   if (p.precision == "double") return;
-  refuse(!is_plain(p) || p.engine == "circle" || p.engine == "sphere",
+  refuse(!is_plain(p) || is_linear(p.engine),
          "precision single needs engine dense: sa or usa with one head, full mask and norm post");
   refuse(p.beta >= 100,
          fmt::format("beta = {} needs precision double; single is for beta below 100", p.beta));
@@ -117,6 +117,23 @@ void check_precision(const FlowParameters& p) {
          fmt::format("tolerance = {} is below the rounding of precision single; give --tolerance "
                      "1e-5 or more, or precision double",
                      p.tolerance));
+}
+
+/// Engines in O(n); the dimension of a file is not known yet.
+void check_linear(const FlowParameters& p, std::size_t dim) {
+  if (!is_linear(p.engine)) return;
+  refuse(p.engine != "circle" && p.accuracy < kSphereAccuracy,
+         fmt::format("accuracy = {} is out of reach of engine {}; allowed: {} to 1e-4", p.accuracy,
+                     p.engine, kSphereAccuracy));
+  if (p.init == "file" || engine_of(p, p.tokens, dim) == p.engine) return;
+  const bool moments = p.engine == "moments";
+  FlowParameters easy = p;
+  easy.beta = 0;
+  refuse(moments && engine_of(easy, p.tokens, dim) == p.engine, moments_refusal(p, dim));
+  throw Error(fmt::format(
+      "engine {} needs --dim {}, --space sphere, sa or usa with identity weights, norm "
+      "post, {}, a finite --time and no --stepper layers",
+      p.engine, dimensions_of(p.engine), moments ? "a moderate beta" : "beta at most 10000"));
 }
 
 }  // namespace
@@ -132,14 +149,7 @@ void check(const FlowParameters& p) {
          "merge-radius needs sa or usa with one head, full mask, norm post and no noise");
   const bool known_size = p.init != "file" && p.init != "angles";
   const std::size_t dim = p.init == "angles" ? 2 : p.dim;
-  const bool linear = p.engine == "circle" || p.engine == "sphere";
-  refuse(p.engine == "sphere" && p.accuracy < kSphereAccuracy,
-         fmt::format("accuracy = {} is out of reach of engine sphere; allowed: {} to 1e-4",
-                     p.accuracy, kSphereAccuracy));
-  refuse(linear && p.init != "file" && engine_of(p, p.tokens, dim) != p.engine,
-         fmt::format("engine {} needs --dim {}, --space sphere, sa or usa with identity weights, "
-                     "norm post, beta at most 10000, a finite --time and no --stepper layers",
-                     p.engine, p.engine == "circle" ? 2 : 3));
+  check_linear(p, dim);
   check_precision(p);
   refuse(p.engine == "dense" && !is_plain(p),
          "engine dense needs sa or usa with one head, full mask and norm post; leave out --engine");
@@ -162,25 +172,25 @@ void check_use(const FlowParameters& p, const std::vector<std::string>& given) {
     return Need{name, "norm", norm, p.norm, p.norm == norm};
   };
   const bool block = p.feed_forward != "none", noisy = p.noise > 0 || p.common_noise > 0;
-  const Need needs[] = {start("rho", "equiangular"),
-                        start("cap-angle", "cap"),
-                        start("centres", "clusters"),
-                        start("spread", "clusters"),
-                        start("mode", "circle"),
-                        start("amplitude", "circle"),
-                        start("phase", "circle"),
-                        start("angles", "angles"),
-                        start("tokens-file", "file"),
-                        scheme("alpha", "ngpt"),
-                        scheme("alpha-power", "ngpt"),
-                        scheme("switch-time", "mix"),
-                        scheme("deepnorm-scale", "deepnorm"),
-                        {"accuracy", "engine", "circle or sphere", p.engine,
-                         p.engine == "circle" || p.engine == "sphere"},
-                        {"kernel", "dynamics", "radial", p.dynamics, p.dynamics == "radial"},
-                        {"width", "feed-forward", "relu or gelu", p.feed_forward, block},
-                        {"strength", "feed-forward", "relu or gelu", p.feed_forward, block},
-                        {"noise-substeps", "noise", "above 0", "0", noisy}};
+  const Need needs[] = {
+      start("rho", "equiangular"),
+      start("cap-angle", "cap"),
+      start("centres", "clusters"),
+      start("spread", "clusters"),
+      start("mode", "circle"),
+      start("amplitude", "circle"),
+      start("phase", "circle"),
+      start("angles", "angles"),
+      start("tokens-file", "file"),
+      scheme("alpha", "ngpt"),
+      scheme("alpha-power", "ngpt"),
+      scheme("switch-time", "mix"),
+      scheme("deepnorm-scale", "deepnorm"),
+      {"accuracy", "engine", "circle, sphere or moments", p.engine, is_linear(p.engine)},
+      {"kernel", "dynamics", "radial", p.dynamics, p.dynamics == "radial"},
+      {"width", "feed-forward", "relu or gelu", p.feed_forward, block},
+      {"strength", "feed-forward", "relu or gelu", p.feed_forward, block},
+      {"noise-substeps", "noise", "above 0", "0", noisy}};
   for (const Need& need : needs)
     refuse(!need.met && std::find(given.begin(), given.end(), need.name) != given.end(),
            fmt::format("--{} is used by --{} {} only, not by --{} {}", need.name, need.flag,

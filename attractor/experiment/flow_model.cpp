@@ -124,9 +124,11 @@ FlowModel::FlowModel(const FlowParameters& p, std::size_t tokens, std::size_t di
                      double merge_radius, bool distributed)
     : parameters_(p), dim_(dim) {
   const std::string engine = engine_of(p, tokens, dim);
-  if ((p.engine == "circle" || p.engine == "sphere") && engine != p.engine)
+  if (is_linear(p.engine) && engine != p.engine) {
+    if (p.engine == "moments" && dim >= 3 && dim <= 8) throw Error(moments_refusal(p, dim));
     throw Error(fmt::format("engine {} needs tokens of dimension {}; these have dimension {}",
-                            p.engine, p.engine == "circle" ? 2 : 3, dim));
+                            p.engine, dimensions_of(p.engine), dim));
+  }
   if (engine == "circle") {
     circle_.emplace(
         depth::CircleFlowSettings{
@@ -134,11 +136,13 @@ FlowModel::FlowModel(const FlowParameters& p, std::size_t tokens, std::size_t di
         tokens);
     sorted_groups_ = depth::TokenGroups(tokens);
     observed_ = attention_of(p, dim);
-  } else if (engine == "sphere") {
-    sphere_.emplace(
-        depth::SphereFlowSettings{
-            .rule = rule_named(p.dynamics), .beta = p.beta, .accuracy = p.accuracy},
-        tokens);
+  } else if (engine == "sphere" || engine == "moments") {
+    const depth::FieldFlowSettings settings{
+        .rule = rule_named(p.dynamics), .beta = p.beta, .accuracy = p.accuracy, .dim = dim};
+    if (engine == "sphere")
+      sphere_.emplace(settings, tokens);
+    else
+      moments_.emplace(settings, tokens);
     sorted_groups_ = depth::TokenGroups(tokens);
     observed_ = attention_of(p, dim);
   } else if (engine == "dense") {
@@ -158,13 +162,14 @@ flow::Flow& FlowModel::flow() {
   if (plain_) return *plain_;
   if (circle_) return *circle_;
   if (sphere_) return *sphere_;
+  if (moments_) return *moments_;
   return *general_;
 }
 
 const flow::Flow& FlowModel::flow() const { return const_cast<FlowModel*>(this)->flow(); }
 
 depth::TokenGroups& FlowModel::groups() {
-  if (circle_ || sphere_) return sorted_groups_;
+  if (circle_ || sphere_ || moments_) return sorted_groups_;
   return plain_ ? plain_->groups() : general_->groups();
 }
 
@@ -264,11 +269,25 @@ observe::Observation FlowModel::observe(const flow::Time& time, std::span<const 
   for (std::size_t i = 0; i < groups().count(); ++i)
     sum += groups().masses()[i] * length(lengths.subspan(i * dim_, dim_));
   o.mean_norm = sum / groups().total();
+  know_energy(state, o);
   // Each costs as much as a step: left out for many tokens.
   const bool affordable = groups().count() <= options.exact_limit && !circle_;
   o.layer_cosine = affordable ? layer_cosine(time, state) : kUnknown;
   if (general_) observe_layer(time, state, affordable, o);
   return o;
+}
+
+/// Linear engines sum the energy over all pairs at the price of a velocity.
+void FlowModel::know_energy(std::span<const double> state, observe::Observation& o) const {
+  if (!circle_ && !sphere_ && !moments_) return;
+  const double log_energy = circle_   ? circle_->log_energy(state)
+                            : sphere_ ? sphere_->log_energy(state)
+                                      : moments_->log_energy(state);
+  if (!std::isfinite(log_energy)) return;
+  o.energy_ratio *= std::exp(log_energy - o.log_energy);
+  o.log_energy = log_energy;
+  o.energy = std::exp(log_energy);
+  o.energy_relative_error = parameters_.accuracy / o.energy_ratio;
 }
 
 /// One layer of the step of --stepper layers, else of the natural unit of time.
@@ -325,13 +344,15 @@ LayerStatus FlowModel::layer_status() const {
 }
 
 std::string_view FlowModel::engine() const {
-  return plain_ ? "dense" : circle_ ? "circle" : sphere_ ? "sphere" : "layers";
+  if (plain_) return "dense";
+  return circle_ ? "circle" : sphere_ ? "sphere" : moments_ ? "moments" : "layers";
 }
 
 double FlowModel::velocity_error() const {
   if (plain_ && plain_->precision() == Precision::f32)
     return kernels::single_error(2 * logit_bound_, dim_);
-  return circle_ ? circle_->speed_error() : sphere_ ? sphere_->speed_error() : 0;
+  if (circle_) return circle_->speed_error();
+  return sphere_ ? sphere_->speed_error() : moments_ ? moments_->speed_error() : 0;
 }
 
 }  // namespace attractor::experiment

@@ -1,7 +1,7 @@
 // From parameters to the flow that moves the tokens, behind one face for the experiment: the fused
-// AttentionFlow where it can do what was asked, CircleFlow and SphereFlow for very many tokens on
-// the circle and in three dimensions (engine_of() decides), the general LayerFlow otherwise;
-// DistributedFlow where ranks share tokens.
+// AttentionFlow where it can do what was asked, CircleFlow, SphereFlow and MomentsFlow for very
+// many tokens on the circle, in three and in up to eight dimensions (engine_of() decides), the
+// general LayerFlow otherwise; DistributedFlow where ranks share tokens.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include "attractor/depth/circle_flow.hpp"
 #include "attractor/depth/distributed_flow.hpp"
 #include "attractor/depth/layer_flow.hpp"
+#include "attractor/depth/moments_flow.hpp"
 #include "attractor/depth/sphere_flow.hpp"
 #include "attractor/experiment/flow_parameters.hpp"
 #include "attractor/observe/observation.hpp"
@@ -58,11 +59,13 @@ class FlowModel {
   /// sinkhorn that did not converge, if so.
   LayerStatus layer_status() const;
   std::string_view engine() const;
-  /// circle, sphere: bound of the error of a velocity in the natural unit; 0 for others (rounding).
+  /// Engines in O(n): bound of the error of a velocity in the natural unit; 0 for others
+  /// (rounding).
   double velocity_error() const;
 
  private:
   void keep_order(std::span<const std::uint32_t> order);
+  void know_energy(std::span<const double> state, observe::Observation& o) const;
   double layer_cosine(const flow::Time& time, std::span<const double> state) const;
   void observe_layer(const flow::Time& time, std::span<const double> state, bool affordable,
                      observe::Observation& o) const;
@@ -74,6 +77,7 @@ class FlowModel {
   std::optional<depth::CircleFlow> circle_;
   std::optional<depth::DistributedFlow> distributed_;  // beside plain_, which observes
   std::optional<depth::SphereFlow> sphere_;
+  std::optional<depth::MomentsFlow> moments_;
   depth::TokenGroups sorted_groups_{1};  // owner: where the sorted state keeps each token
   Attention observed_;                   // what energy and entropy are measured with
   double logit_bound_ = 0;

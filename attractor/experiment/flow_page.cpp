@@ -103,7 +103,7 @@ std::string accuracy(const FlowRecord& record) {
   const bool sampled = std::any_of(record.series.begin(), record.series.end(),
                                    [](const observe::Observation& o) { return o.sampled == 1; });
   text += sampled ? html_text(fmt::format(
-                        "Pair and energy statistics are estimates from 512 random rows while more "
+                        "Pair and energy statistics are estimates from random rows while more "
                         "than {} tokens are distinct (exact-limit); their standard errors are in "
                         "result.h5.",
                         grouped(p.exact_limit)))

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "attractor/attention/weights.hpp"
+#include "attractor/depth/moments_flow.hpp"
 
 namespace attractor::experiment {
 namespace {
@@ -287,14 +289,15 @@ ParameterList solver_list(FlowParameters& p) {
        .least = 1},
       {.name = "engine",
        .group = group,
-       .help = "how velocities are summed; circle (d = 2) and sphere (d = 3): O(n), identity "
-               "weights; auto: these from 20000 such tokens and up to time 10000",
+       .help = "how velocities are summed; circle (d = 2), sphere (d = 3) and moments (d = 3 to 8, "
+               "moderate beta): O(n), identity weights; auto: these from 20000 such tokens and up "
+               "to time 10000, moments where it takes less than half the time of dense",
        .target = &p.engine,
-       .choices = {"auto", "dense", "circle", "sphere"}},
+       .choices = {"auto", "dense", "circle", "sphere", "moments"}},
       {.name = "accuracy",
        .group = group,
-       .help = "circle, sphere: error of a velocity, relative to the largest possible one; sphere "
-               "from 1e-11",
+       .help = "circle, sphere, moments: error of a velocity, relative to the largest possible "
+               "one; sphere and moments from 1e-11",
        .target = &p.accuracy,
        .least = 1e-12,
        .most = 1e-4},
@@ -347,13 +350,15 @@ ParameterList output_list(FlowParameters& p) {
        .most = 1},
       {.name = "exact-limit",
        .group = group,
-       .help = "pair and energy statistics are exact up to so many tokens, beyond from 512 random "
+       .help = "pair and energy statistics are exact up to so many tokens, beyond from random "
                "rows with error bars",
        .target = &p.exact_limit,
        .least = 1,
        .most = 1e7},
   };
 }
+
+constexpr std::size_t kMany = 20'000;  // tokens from which auto looks at engines in O(n)
 
 }  // namespace
 
@@ -384,15 +389,49 @@ std::string stepper_of(const FlowParameters& p) {
 
 std::string engine_of(const FlowParameters& p, std::size_t tokens, std::size_t dim) {
   if (!is_plain(p)) return "layers";
-  const bool possible = (dim == 2 || dim == 3) && p.space == "sphere" && p.query.empty() &&
-                        p.key.empty() && p.value.empty() && p.beta <= 1e4 &&
-                        stepper_of(p) != "layers" && std::isfinite(p.time) &&
-                        (dim == 2 || p.accuracy >= kSphereAccuracy);
-  const std::string linear = dim == 2 ? "circle" : "sphere";
-  if (p.engine == linear && possible) return linear;
+  const bool automatic = p.engine == "auto";
+  const bool identity = p.space == "sphere" && p.query.empty() && p.key.empty() &&
+                        p.value.empty() && stepper_of(p) != "layers" && std::isfinite(p.time);
   const bool worth =
-      tokens >= 20'000 && p.time <= 1e4 && p.merge_radius == "auto" && p.precision == "double";
-  return p.engine == "auto" && possible && worth ? linear : "dense";
+      tokens >= kMany && p.time <= 1e4 && p.merge_radius == "auto" && p.precision == "double";
+  if (!identity || (automatic && !worth)) return "dense";
+  const std::string linear = !automatic ? p.engine
+                             : dim == 2 ? "circle"
+                             : dim == 3 ? "sphere"
+                                        : "moments";
+  bool possible = false;
+  if (linear == "circle") possible = dim == 2 && p.beta <= 1e4;
+  if (linear == "sphere") possible = dim == 3 && p.beta <= 1e4 && p.accuracy >= kSphereAccuracy;
+  if (linear == "moments")
+    possible = moments_over_dense(p, std::max(tokens, kMany), dim) < (automatic ? 0.5 : 1);
+  return possible ? linear : "dense";
+}
+
+bool is_linear(std::string_view engine) {
+  return engine == "circle" || engine == "sphere" || engine == "moments";
+}
+
+std::string dimensions_of(std::string_view engine) {
+  return engine == "circle" ? "2" : engine == "sphere" ? "3" : "3 to 8";
+}
+
+double moments_over_dense(const FlowParameters& p, std::size_t tokens, std::size_t dim) {
+  // Of one pair by engine dense, on one core: docs/decisions/engines.md.
+  constexpr double kPairs[] = {0.4, 0.53, 0.7, 0.69, 0.7, 0.7};
+  if (dim < 3 || dim > 8 || p.accuracy < kSphereAccuracy)
+    return std::numeric_limits<double>::infinity();
+  const kernels::PowerMomentsCost cost = depth::moments_cost(
+      {.rule = rule_named(p.dynamics), .beta = p.beta, .accuracy = p.accuracy, .dim = dim}, tokens);
+  if (!cost.possible) return std::numeric_limits<double>::infinity();
+  const auto n = static_cast<double>(tokens);
+  return (cost.token_ns + cost.fixed_ns / n) / (kPairs[dim - 3] * n);
+}
+
+std::string moments_refusal(const FlowParameters& p, std::size_t dim) {
+  return fmt::format(
+      "engine moments takes longer than dense for beta = {} in dimension {} with accuracy = {}, or "
+      "more than 1 GB; give a smaller --beta, a larger --accuracy or --engine dense",
+      p.beta, dim, p.accuracy);
 }
 
 bool is_plain(const FlowParameters& p) {

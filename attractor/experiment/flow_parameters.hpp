@@ -42,7 +42,7 @@ struct FlowParameters {
   double step = 0.1, tolerance = 1e-8;
   std::uint64_t max_steps = 10'000'000;
   std::string engine = "auto";
-  double accuracy = 1e-11;              // of the circle and sphere engines
+  double accuracy = 1e-11;              // of the engines in O(n)
   std::string precision = "double";     // of dense sums
   std::string merge_radius = "auto";    // auto, off or a chord length
   std::string cluster_cosine = "auto";  // auto or a cosine
@@ -76,10 +76,20 @@ std::string stepper_of(const FlowParameters& p);
 /// One head, full mask, sa or usa, post-normalised or plain R^d, no noise: the fused kernels do it.
 bool is_plain(const FlowParameters& p);
 
-inline constexpr double kSphereAccuracy = 1e-11;  // the best that engine sphere can do
+inline constexpr double kSphereAccuracy = 1e-11;  // the best that sphere and moments can do
 
-/// Which engine --engine auto takes for so many tokens: dense, circle, sphere or layers.
+/// Which engine --engine auto takes for so many tokens: dense, circle, sphere, moments or layers.
 std::string engine_of(const FlowParameters& p, std::size_t tokens, std::size_t dim);
+
+/// Engine circle, sphere or moments, in O(n).
+bool is_linear(std::string_view engine);
+/// The dimensions that one of these takes, in words.
+std::string dimensions_of(std::string_view engine);
+/// Time of engine moments over that of dense, both for one velocity of each token; infinite where
+/// it cannot be.
+double moments_over_dense(const FlowParameters& p, std::size_t tokens, std::size_t dim);
+/// Why engine moments is refused where tokens and weights are as it needs them.
+std::string moments_refusal(const FlowParameters& p, std::size_t dim);
 
 /// How many snapshots to keep of tokens that are `numbers` doubles each time.
 std::size_t snapshot_count(const FlowParameters& p, std::size_t numbers);

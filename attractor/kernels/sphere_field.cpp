@@ -130,6 +130,7 @@ SphereFieldSummary SphereField::evaluate(std::span<const double> points,
                 .cells = &plan.cells,
                 .order = plan.order.data()};
   SphereFieldSummary summary;
+  summary.error = plan.settings.accuracy;
   summary.on_sphere = plan.gather(job);
   if (!summary.on_sphere) return summary;
   std::size_t pieces = 0;

@@ -31,9 +31,10 @@ struct SphereFieldSettings {
   std::size_t tokens = 1;
 };
 
-/// Where the field goes, n x 3 or one value for each token; an empty span is not computed.
+/// Where the field goes, n x d (d = 3 here) or one value for each token; an empty span is not
+/// computed.
 struct SphereFieldOut {
-  std::span<double> pull, mean;        // n x 3, tangent
+  std::span<double> pull, mean;        // n x d, tangent
   std::span<double> partition, along;  // n; `along` takes half as long again
   double scale = 1;                    // multiplies pull and mean
 };
@@ -45,6 +46,7 @@ struct SphereFieldSummary {
   double largest_pull = 0;        // of |P D| over tokens, if anything was asked for
   double smallest_partition = 1;  // over tokens, likewise
   double largest_mean = 0;        // of |P D| / Z, likewise
+  double error = 0;               // bound of the errors of Z, of P D and of <D, x>
   bool scattered = false;         // in_cells() would make the next evaluation faster
 };
 

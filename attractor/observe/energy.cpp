@@ -12,7 +12,10 @@
 namespace attractor::observe {
 namespace {
 
-constexpr std::size_t kSampledRows = 512;
+// Fewer where a row is long: a measurement costs 2^27 pairs at most, or 64 rows.
+std::size_t sampled_rows(std::size_t tokens) {
+  return std::clamp<std::size_t>((std::size_t{1} << 27) / tokens, 64, 512);
+}
 
 // Rows and how many original tokens each stands for.
 struct RowChoice {
@@ -35,12 +38,13 @@ RowChoice choose_rows(std::span<const double> masses, std::uint64_t seed, std::s
   std::vector<double> cumulative(masses.size());
   std::partial_sum(masses.begin(), masses.end(), cumulative.begin());
   const Stream stream(seed, "energy rows");
-  for (std::size_t k = 0; k < kSampledRows; ++k) {
+  const std::size_t count = sampled_rows(masses.size());
+  for (std::size_t k = 0; k < count; ++k) {
     const auto original =
         static_cast<double>(stream.below(static_cast<std::uint64_t>(total), k, 0));
     const auto at = std::upper_bound(cumulative.begin(), cumulative.end(), original);
     choice.rows.push_back(static_cast<std::uint32_t>(at - cumulative.begin()));
-    choice.share.push_back(1.0 / kSampledRows);
+    choice.share.push_back(1.0 / static_cast<double>(count));
   }
   return choice;
 }

@@ -80,7 +80,7 @@ std::span<const Column> columns() {
       {"mean_norm", "mean length |x_i|", &Observation::mean_norm},
       {"layer_cosine", "mean cosine of a token and what one more layer makes of it",
        &Observation::layer_cosine},
-      {"sampled", "1: pair and energy statistics come from 512 random rows", &Observation::sampled},
+      {"sampled", "1: pair and energy statistics come from random rows", &Observation::sampled},
   };
   return list;
 }

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kBlock = 1024;   // tokens a thread takes together in O(n) passes
 constexpr std::size_t kRowBlock = 32;  // rows a thread takes together in pair scans
 constexpr std::size_t kLanes = 8;      // columns side by side: independent sums, one per lane
-constexpr std::size_t kSampledRows = 512;
+constexpr std::size_t kSampledRows = 512, kSampledColumns = 16384;
 constexpr std::size_t kFarthestSteps = 64;
 constexpr double kUnit = 1e-12;  // | |x|^2 - 1 | below this is a unit vector, left bit for bit
 
@@ -96,16 +96,36 @@ void keep_farther(Pair& best, const Pair& other) {
 // What a block of rows found, besides its numbers of close pairs.
 struct Tally {
   std::array<double, kCosineBins> bins{};
+  double pairs = 0;
   Pair farthest;
 };
 
+// An original, and the token that stands for it.
+struct Drawn {
+  std::size_t token;
+  std::uint64_t original;
+};
+
 // Which rows of the matrix of pairs are read. `upper`: only j > i, each pair counted twice and the
-// row m_i times, which makes all rows together the whole matrix. Otherwise all of a row, once.
+// row m_i times, which makes all rows together the whole matrix. Otherwise a row counts once: all
+// of it, or where `columns` are given, those originals.
 struct Scan {
   const View& view;
   double threshold_gap;  // 1 - threshold
-  std::span<const std::size_t> rows;
+  std::span<const Drawn> rows;
+  std::span<const Drawn> columns;
   bool upper;
+
+  std::size_t width() const { return columns.empty() ? view.size() : columns.size(); }
+  std::size_t token(std::size_t column) const {
+    return columns.empty() ? column : columns[column].token;
+  }
+  // How often the pair counts; 0: it is none, or counted elsewhere.
+  double weight(const Drawn& row, std::size_t column) const {
+    if (!columns.empty()) return columns[column].original == row.original ? 0 : 1;
+    if (column == row.token || (upper && column < row.token)) return 0;
+    return (upper ? 2 * view.masses[row.token] : 1) * view.masses[column];
+  }
 };
 
 std::size_t bin_of(double gap) {
@@ -122,44 +142,44 @@ Lanes lane_gaps(const double* u, const double* tile, std::size_t dim) {
   return sums / 2;
 }
 
-// The m_i - 1 originals merged with one of token i.
+void count(const Scan& scan, const Pair& pair, double weight, double& close, Tally& tally) {
+  if (pair.gap <= scan.threshold_gap) close += weight;
+  tally.bins[bin_of(pair.gap)] += weight;
+  tally.pairs += weight;
+  keep_farther(tally.farthest, pair);
+}
+
+// The m_i - 1 originals merged with one of token i; drawn columns hold them already.
 void count_merged(const Scan& scan, std::size_t i, bool zero, double& close, Tally& tally) {
   const double mass = scan.view.masses[i], gap = zero ? 1 : 0;
-  if (mass < 2) return;
-  const double weight = (scan.upper ? mass : 1) * (mass - 1);
-  if (gap <= scan.threshold_gap) close += weight;
-  tally.bins[bin_of(gap)] += weight;
-  keep_farther(tally.farthest, {gap, i, i});
+  if (mass < 2 || !scan.columns.empty()) return;
+  count(scan, {gap, i, i}, (scan.upper ? mass : 1) * (mass - 1), close, tally);
 }
 
 // Rows [begin, end) of the scan against every column, kLanes columns at a time.
 void scan_rows(const Scan& scan, std::size_t begin, std::size_t end, std::span<double> close,
                Tally& tally) {
   const View& view = scan.view;
-  const std::size_t dim = view.dim, n = view.size();
+  const std::size_t dim = view.dim;
   std::vector<double> rows((end - begin) * dim), tile(dim * kLanes, 0.0);
   std::vector<char> row_zero(end - begin), lane_zero(kLanes);
   for (std::size_t k = begin; k < end; ++k) {
-    row_zero[k - begin] = !direction(view.row(scan.rows[k]), &rows[(k - begin) * dim]);
-    count_merged(scan, scan.rows[k], row_zero[k - begin], close[k], tally);
+    const std::size_t i = scan.rows[k].token;
+    row_zero[k - begin] = !direction(view.row(i), &rows[(k - begin) * dim]);
+    count_merged(scan, i, row_zero[k - begin], close[k], tally);
   }
-  const std::size_t start = scan.upper ? scan.rows[begin] / kLanes * kLanes : 0;
-  for (std::size_t first = start; first < n; first += kLanes) {
-    const std::size_t count = std::min(kLanes, n - first);
-    for (std::size_t lane = 0; lane < count; ++lane)
-      lane_zero[lane] = !direction(view.row(first + lane), &tile[lane], kLanes);
+  const std::size_t start = scan.upper ? scan.rows[begin].token / kLanes * kLanes : 0;
+  for (std::size_t first = start; first < scan.width(); first += kLanes) {
+    const std::size_t lanes = std::min(kLanes, scan.width() - first);
+    for (std::size_t lane = 0; lane < lanes; ++lane)
+      lane_zero[lane] = !direction(view.row(scan.token(first + lane)), &tile[lane], kLanes);
     for (std::size_t k = begin; k < end; ++k) {
-      const std::size_t i = scan.rows[k];
       const Lanes gaps = lane_gaps(&rows[(k - begin) * dim], tile.data(), dim);
-      const double factor = scan.upper ? 2 * view.masses[i] : 1;
-      for (std::size_t lane = 0; lane < count; ++lane) {
-        const std::size_t j = first + lane;
-        if (j == i || (scan.upper && j < i)) continue;
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        const double weight = scan.weight(scan.rows[k], first + lane);
+        if (weight == 0) continue;
         const double gap = row_zero[k - begin] || lane_zero[lane] ? 1 : gaps[lane];
-        const double weight = factor * view.masses[j];
-        if (gap <= scan.threshold_gap) close[k] += weight;
-        tally.bins[bin_of(gap)] += weight;
-        keep_farther(tally.farthest, {gap, i, j});
+        count(scan, {gap, scan.rows[k].token, scan.token(first + lane)}, weight, close[k], tally);
       }
     }
   }
@@ -174,6 +194,7 @@ Tally run_scan(const Scan& scan, std::span<double> close) {
   Tally sum;
   for (const Tally& tally : tallies) {
     for (std::size_t b = 0; b < kCosineBins; ++b) sum.bins[b] += tally.bins[b];
+    sum.pairs += tally.pairs;
     keep_farther(sum.farthest, tally.farthest);
   }
   return sum;
@@ -216,53 +237,60 @@ double angle(const View& view, const Pair& pair) {
   return 2 * std::atan2(chord, std::sqrt(squared_distance(u, v)));
 }
 
-// Tokens of originals drawn uniformly and independently, i.e. token i with probability m_i / N.
-std::vector<std::size_t> draw_rows(const View& view, std::uint64_t seed) {
+// Originals drawn uniformly and independently: token i with probability m_i / N.
+std::vector<Drawn> draw(const View& view, const Stream& stream, std::size_t count) {
   std::vector<double> ends(view.size());
   std::partial_sum(view.masses.begin(), view.masses.end(), ends.begin());
   const auto originals = static_cast<std::uint64_t>(ends.back());
-  const Stream stream(seed, "observe.pairs");
-  std::vector<std::size_t> rows(kSampledRows);
-  for (std::size_t k = 0; k < rows.size(); ++k) {
-    const auto original = static_cast<double>(stream.below(originals, k, 0));
-    rows[k] = std::upper_bound(ends.begin(), ends.end(), original) - ends.begin();
+  std::vector<Drawn> drawn(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::uint64_t original = stream.below(originals, k, 0);
+    const auto end =
+        std::upper_bound(ends.begin(), ends.end(), static_cast<double>(original)) - ends.begin();
+    drawn[k] = {static_cast<std::size_t>(end), original};
   }
-  return rows;
+  return drawn;
 }
 
-void finish(const View& view, const Tally& tally, double pairs, PairStatistics& result) {
-  for (std::size_t b = 0; b < kCosineBins; ++b) result.histogram[b] = tally.bins[b] / pairs;
+void finish(const View& view, const Tally& tally, PairStatistics& result) {
+  for (std::size_t b = 0; b < kCosineBins; ++b) result.histogram[b] = tally.bins[b] / tally.pairs;
   result.smallest_cosine = std::max(-1.0, 1 - tally.farthest.gap);
   result.largest_angle = angle(view, tally.farthest);
 }
 
 PairStatistics exact_statistics(const View& view, double threshold_gap) {
-  const double pairs = view.total() * (view.total() - 1);
-  std::vector<std::size_t> rows(view.size());
-  std::iota(rows.begin(), rows.end(), std::size_t{0});
+  std::vector<Drawn> rows(view.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].token = i;
   std::vector<double> close(rows.size(), 0.0);
-  const Tally tally = run_scan({view, threshold_gap, rows, true}, close);
+  const Tally tally = run_scan({view, threshold_gap, rows, {}, true}, close);
   PairStatistics result;
-  result.fraction = std::accumulate(close.begin(), close.end(), 0.0) / pairs;
-  finish(view, tally, pairs, result);
+  result.fraction = std::accumulate(close.begin(), close.end(), 0.0) / tally.pairs;
+  finish(view, tally, result);
   return result;
 }
 
 // Let F_i = (1/(N-1)) (number of other originals close to an original of token i). The wanted
 // fraction is f = sum_i (m_i/N) F_i. A row drawn with probability m_i/N has E[F] = f, so the mean
 // of R independent draws is unbiased, and so is s^2/R for its variance; the same for every bin.
+// With C drawn columns f is a mean over R C pairs: rows and columns play the same part, so the
+// variance is at most s^2 (1/R + 1/C) with s^2 that of the rows (which holds a share 1/C of that of
+// single pairs).
 PairStatistics sampled_statistics(const View& view, double threshold_gap, std::uint64_t seed) {
-  const double others = view.total() - 1, count = kSampledRows;
-  const std::vector<std::size_t> rows = draw_rows(view, seed);
+  const std::vector<Drawn> rows = draw(view, Stream(seed, "observe.pairs"), kSampledRows);
+  std::vector<Drawn> columns;
+  if (view.size() > kSampledColumns)
+    columns = draw(view, Stream(seed, "observe.columns"), kSampledColumns);
   std::vector<double> close(rows.size(), 0.0);
-  Tally tally = run_scan({view, threshold_gap, rows, false}, close);
+  Tally tally = run_scan({view, threshold_gap, rows, columns, false}, close);
   tally.farthest = farthest_point_iteration(view, tally.farthest);
   PairStatistics result{.sampled = true, .smallest_is_bound = true};
-  result.fraction = std::accumulate(close.begin(), close.end(), 0.0) / (count * others);
+  const double count = kSampledRows, others = tally.pairs / count;
+  result.fraction = std::accumulate(close.begin(), close.end(), 0.0) / tally.pairs;
   double square = 0;
   for (const double row : close) square += std::pow(row / others - result.fraction, 2);
-  result.fraction_error = std::sqrt(square / (count * (count - 1)));
-  finish(view, tally, count * others, result);
+  const double draws = 1 / count + (columns.empty() ? 0 : 1.0 / kSampledColumns);
+  result.fraction_error = std::sqrt(square / (count - 1) * draws);
+  finish(view, tally, result);
   return result;
 }
 

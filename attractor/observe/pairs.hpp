@@ -10,7 +10,8 @@
 //
 // The first identity is N^2 - |sum m u|^2 = N sum m |u - c|^2 on the sphere. All are sums of
 // squares of differences, so nothing cancels near consensus: 1 - cos = 1e-20 keeps its digits.
-// Cost: n dim for the mean; n^2 dim / 2 for the pairs, 512 n dim when sampled; memory O(n + dim).
+// Cost: n dim for the mean; n^2 dim / 2 for the pairs, 512 min(n, 16384) dim + n dim when sampled;
+// memory O(n + dim).
 #pragma once
 
 #include <array>
@@ -46,7 +47,8 @@ struct PairStatistics {
 MeanCosine mean_cosine(std::span<const double> tokens, std::size_t dim,
                        std::span<const double> masses);
 
-/// Exact for n <= exact_limit; otherwise from 512 random rows of the matrix of pairs.
+/// Exact for n <= exact_limit; otherwise from 512 random rows of the matrix of pairs, and of these
+/// from 16384 random columns if there are more.
 PairStatistics pair_statistics(std::span<const double> tokens, std::size_t dim,
                                std::span<const double> masses, double threshold, std::uint64_t seed,
                                std::size_t exact_limit = 4096);

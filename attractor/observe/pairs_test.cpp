@@ -218,6 +218,33 @@ TEST(Pairs, SamplingIsUnbiased) {
     EXPECT_LE(std::abs(bins[b]), 5 * std::sqrt(bins_square[b]) + 1e-12) << b;
 }
 
+// Two places with N1 and N2 originals: of the pairs N1 (N1 - 1) + N2 (N2 - 1) are close. Beyond
+// 16384 tokens columns are drawn too (a variance over 40 seeds is known to 22 %).
+TEST(Pairs, SamplingOfColumnsIsUnbiased) {
+  constexpr std::size_t kTokens = 20000, kSeeds = 40;
+  Cloud c{{}, {}, 2};
+  double originals[2] = {0, 0};
+  for (std::size_t i = 0; i < kTokens; ++i) {
+    const bool second = i % 10 < 3;
+    c.tokens.insert(c.tokens.end(), {second ? 0.0 : 1.0, second ? 1.0 : 0.0});
+    c.masses.push_back(i == 0 ? 5000 : 1 + static_cast<double>(i % 3));
+    originals[second] += c.masses.back();
+  }
+  const double n = originals[0] + originals[1];
+  double close = 0;
+  for (const double k : originals) close += k * (k - 1) / (n * (n - 1));
+  double sum = 0, square = 0, error_square = 0;
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const PairStatistics found = statistics_of(c, 0.5, seed);
+    sum += found.fraction - close;
+    square += std::pow(found.fraction - close, 2);
+    error_square += std::pow(found.fraction_error, 2);
+    EXPECT_NEAR(found.histogram[50] + found.histogram[99], 1, 1e-12);
+  }
+  EXPECT_LE(std::abs(sum), 4 * std::sqrt(square));
+  EXPECT_NEAR(error_square / square, 1, 4 * 0.22);
+}
+
 // With every token in an arc below a half circle, the farthest from anywhere is an end of the arc:
 // the iteration finds the smallest cosine exactly.
 TEST(Pairs, FarthestPointIterationOnAnArc) {

@@ -1,4 +1,4 @@
-#include "attractor/depth/sphere_flow.hpp"
+#include "attractor/depth/field_flow.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -28,24 +28,48 @@ double scale_of(double log_unit, double natural) {
   return std::exp(std::min(log_unit - natural, 700.0));
 }
 
-}  // namespace
+template <class Field>
+Field make_field(const FieldFlowSettings& s, std::size_t tokens);
 
-SphereFlow::SphereFlow(const SphereFlowSettings& settings, std::size_t tokens)
-    : settings_(settings),
-      log_unit_(settings.rule == Rule::unnormalised ? -settings.beta : 0.0),
-      order_(tokens),
-      field_({.beta = settings.beta, .accuracy = settings.accuracy, .tokens = tokens}) {
-  std::iota(order_.begin(), order_.end(), 0U);
+template <>
+kernels::SphereField make_field(const FieldFlowSettings& s, std::size_t tokens) {
+  assert(s.dim == 3);
+  return kernels::SphereField({.beta = s.beta, .accuracy = s.accuracy, .tokens = tokens});
 }
 
-SphereFlow::SphereFlow(const SphereFlowSettings& settings, std::vector<double> weights)
-    : SphereFlow(settings, weights.size()) {
+template <>
+kernels::PowerMoments make_field(const FieldFlowSettings& s, std::size_t tokens) {
+  return kernels::PowerMoments({.dim = s.dim,
+                                .beta = s.beta,
+                                .accuracy = s.accuracy,
+                                .means = s.rule == Rule::softmax,
+                                .tokens = tokens});
+}
+
+}  // namespace
+
+template <class Field>
+FieldFlow<Field>::FieldFlow(const FieldFlowSettings& settings, std::size_t tokens)
+    : settings_(settings),
+      space_(settings.dim),
+      log_unit_(settings.rule == Rule::unnormalised ? -settings.beta : 0.0),
+      order_(tokens),
+      field_(make_field<Field>(settings, tokens)) {
+  std::iota(order_.begin(), order_.end(), 0U);
+  last_.error = settings.accuracy;
+}
+
+template <class Field>
+FieldFlow<Field>::FieldFlow(const FieldFlowSettings& settings, std::vector<double> weights)
+    : FieldFlow(settings, weights.size()) {
   weights_ = checked_weights(std::move(weights));
 }
 
 /// False, and NaN everywhere, if the state is not on the sphere.
-bool SphereFlow::evaluate(std::span<const double> state, const kernels::SphereFieldOut& out) const {
-  assert(state.size() == 3 * order_.size());
+template <class Field>
+bool FieldFlow<Field>::evaluate(std::span<const double> state,
+                                const kernels::SphereFieldOut& out) const {
+  assert(state.size() == settings_.dim * order_.size());
   last_ = field_.evaluate(state, weights_, out);
   scattered_ |= last_.scattered;
   if (last_.on_sphere) return true;
@@ -54,8 +78,9 @@ bool SphereFlow::evaluate(std::span<const double> state, const kernels::SphereFi
   return false;
 }
 
-void SphereFlow::drift(std::span<const double> state, double log_unit,
-                       std::span<double> out) const {
+template <class Field>
+void FieldFlow<Field>::drift(std::span<const double> state, double log_unit,
+                             std::span<double> out) const {
   const double scale = scale_of(log_unit, log_unit_);
   if (settings_.rule == Rule::softmax)
     evaluate(state, {.mean = out, .scale = scale});
@@ -64,9 +89,11 @@ void SphereFlow::drift(std::span<const double> state, double log_unit,
 }
 
 // The whole of A: the tangent part and <A, x> x.
-void SphereFlow::increment(std::span<const double> state, double log_unit,
-                           std::span<double> out) const {
+template <class Field>
+void FieldFlow<Field>::increment(std::span<const double> state, double log_unit,
+                                 std::span<double> out) const {
   const double scale = scale_of(log_unit, log_unit_);
+  const std::size_t dim = settings_.dim;
   const bool softmax = settings_.rule == Rule::softmax;
   std::vector<double> along(order_.size()), partition(softmax ? order_.size() : 0);
   if (!evaluate(state, {.pull = softmax ? std::span<double>() : out,
@@ -79,42 +106,51 @@ void SphereFlow::increment(std::span<const double> state, double log_unit,
     for (std::size_t i = begin; i < end; ++i) {
       const double mean = softmax ? along[i] / partition[i] : along[i];
       const double normal = scale * std::clamp(mean, -1.0, 1.0);
-      for (std::size_t c = 3 * i; c < 3 * i + 3; ++c) out[c] += normal * state[c];
+      for (std::size_t c = dim * i; c < dim * (i + 1); ++c) out[c] += normal * state[c];
     }
   });
 }
 
-bool SphereFlow::simplify(const flow::Time& /*now*/, std::vector<double>& state) {
+template <class Field>
+bool FieldFlow<Field>::simplify(const flow::Time& /*now*/, std::vector<double>& state) {
   if (order_is_fixed_ || !std::exchange(scattered_, false)) return false;
   const std::vector<std::uint32_t> from = field_.in_cells(state);
   if (from.empty() || std::is_sorted(from.begin(), from.end())) return false;
   order_ = picked(order_, 1, from);
   weights_ = picked(weights_, 1, from);
-  state = picked(state, 3, from);
+  state = picked(state, settings_.dim, from);
   return true;
 }
 
-std::vector<double> SphereFlow::expand(std::span<const double> state) const {
+template <class Field>
+std::vector<double> FieldFlow<Field>::expand(std::span<const double> state) const {
+  const std::size_t dim = settings_.dim;
   std::vector<double> original(state.size());
   for (std::size_t i = 0; i < order_.size(); ++i)
-    for (std::size_t c = 0; c < 3; ++c) original[3 * std::size_t{order_[i]} + c] = state[3 * i + c];
+    for (std::size_t c = 0; c < dim; ++c) original[dim * order_[i] + c] = state[dim * i + c];
   return original;
 }
 
-double SphereFlow::log_energy(std::span<const double> state) const {
+template <class Field>
+double FieldFlow<Field>::log_energy(std::span<const double> state) const {
   const kernels::SphereFieldSummary summary = field_.evaluate(state, weights_, {});
   if (!summary.on_sphere) return std::numeric_limits<double>::quiet_NaN();
   if (settings_.beta == 0) return std::log(0.5 * summary.order * summary.order);
   return settings_.beta + std::log(summary.energy / (2 * settings_.beta));
 }
 
-double SphereFlow::largest_speed() const {
+template <class Field>
+double FieldFlow<Field>::largest_speed() const {
   return settings_.rule == Rule::softmax ? last_.largest_mean : last_.largest_pull;
 }
 
-double SphereFlow::speed_error() const {
+template <class Field>
+double FieldFlow<Field>::speed_error() const {
   const bool softmax = settings_.rule == Rule::softmax;
-  return settings_.accuracy * (softmax ? 2 / last_.smallest_partition : 1);
+  return last_.error * (softmax ? 2 / last_.smallest_partition : 1);
 }
+
+template class FieldFlow<kernels::SphereField>;
+template class FieldFlow<kernels::PowerMoments>;
 
 }  // namespace attractor::depth
