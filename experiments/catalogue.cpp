@@ -51,6 +51,7 @@ const std::vector<Entry>& catalogue() {
       rank(),
       mirror_descent(),
       multi_token(),
+      graph_svm(),
       optimality_certificate(),
   };
   return entries;

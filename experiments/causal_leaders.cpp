@@ -140,7 +140,7 @@ Finding run(const Effort& effort) {
       at_most("the same, median over starts and times", quantile(ratio, 0.5), 0.1),
       at_least("share of tokens within 0.05 of a centre, smallest",
                *std::min_element(share.begin(), share.end()), 0.99,
-               "some groups settle away from every centre: seed 9, nine tokens at both times"),
+               "some groups settle away from every centre, as nine tokens of seed 9 at both times"),
       // Strong centres leave at least the radius free; their number varies by less
       // than a Poisson number does.
       near("mean number of strong centres", mean(strong), expected,

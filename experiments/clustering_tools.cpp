@@ -1,5 +1,7 @@
 #include "experiments/clustering_tools.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -7,6 +9,7 @@
 #include <numbers>
 #include <utility>
 
+#include "attractor/base/error.hpp"
 #include "attractor/meanfield/cluster_pair.hpp"
 
 namespace attractor::experiments {
@@ -104,7 +107,7 @@ const std::vector<double>& phase_at(const Answer& answer, double time) {
   const std::vector<std::vector<double>>& rows = answer.tables.back().rows;
   for (auto row = rows.rbegin(); row != rows.rend(); ++row)
     if (std::abs((*row)[1] - time) < 1e-9) return *row;
-  return rows.back();
+  throw Error(fmt::format("the diagram has no time {}; allowed: its outputs", time));
 }
 
 Diagrams diagrams_over(const std::vector<std::uint64_t>& dims, PhaseParameters parameters,

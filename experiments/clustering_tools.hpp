@@ -42,7 +42,8 @@ double wave_growth(const FlowRecord& record, std::uint64_t k);
 report::Series angle_density(std::span<const double> angles, std::size_t bins);
 std::vector<double> angles_of(std::span<const double> positions);
 
-/// Row (beta, time, fraction, error) of a phase answer's diagram at its last beta.
+/// Row (beta, time, fraction, error) of a phase answer's diagram at its last beta. Throws Error if
+/// the time is no output.
 const std::vector<double>& phase_at(const Answer& answer, double time);
 
 /// One diagram for each dimension, titled "d = 8"; the diagrams' tables go into the answer as

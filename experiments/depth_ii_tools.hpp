@@ -25,10 +25,14 @@ struct Walk {
   std::vector<double> times{};   // ascending; of fixed steps: whole numbers of them
   std::string stepper = "adaptive";
   double step = 0.1, tolerance = 1e-9;
+  std::uint64_t max_steps = 10'000'000;
 };
 
-/// The tokens at each time. Throws Error if the end is not reached for another reason than a stop.
-std::vector<std::vector<double>> states_of(const Walk& walk, const Effort& effort);
+/// The tokens at each time. Throws Error if the end is not reached for another reason than a stop;
+/// if `reached` is given, too many steps are none: it tells when they ended, and times after that
+/// have the tokens of then.
+std::vector<std::vector<double>> states_of(const Walk& walk, const Effort& effort,
+                                           double* reached = nullptr);
 
 /// n tokens uniform in [-size, size]^dim.
 std::vector<double> box(std::size_t n, std::size_t dim, double size, std::uint64_t seed);

@@ -22,15 +22,26 @@ constexpr double kBox = 5;
 
 struct Limits {
   Tokens start, published, early, late;  // Euler at T = 5; converged at T = 5 and 15
+  double reached = 15;                   // the time of `late`
 };
 
+/// At most, how far tokens are from where they rest, once attention has selected single tokens,
+/// after a time of 2 at most.
+double still(std::size_t dim, double time) {
+  return 2 * std::sqrt(static_cast<double>(dim)) * kBox * std::exp(-(time - 2));
+}
+
+/// Tokens of one line may tie for good as logits grow like e^{2t}: a token that both draw then
+/// slides between them, too stiff to be followed to the end. Its line is known by then.
 Limits rescaled(std::size_t dim, const std::vector<double>& value, std::uint64_t seed,
                 const Effort& effort) {
   Walk walk{.architecture = plane(dim, Geometry::rescaled, 1, value),
             .tokens = box(kTokens, dim, kBox, seed),
-            .times = {5, 15}};
-  std::vector<Tokens> states = states_of(walk, effort);
-  Limits limits{.start = walk.tokens, .early = states[0], .late = states[1]};
+            .times = {5, 15},
+            .max_steps = 20'000};
+  double reached = 0;
+  const std::vector<Tokens> states = states_of(walk, effort, &reached);
+  Limits limits{.start = walk.tokens, .early = states[0], .late = states[1], .reached = reached};
   walk.stepper = "euler";
   walk.times = {5};
   limits.published = states_of(walk, effort).back();
@@ -52,8 +63,6 @@ struct Shapes {
   Tokens point_start, point;
 };
 
-/// V = I. A token is at rest up to 2 sqrt(d) box e^{-(t-2)} once attention selects single tokens,
-/// after a time of 2 at most.
 void add_polytopes(Finding& finding, Shapes& shapes, std::uint64_t seeds, const Effort& effort) {
   Table table{.name = "polytopes",
               .title = "V = I: limit points, and how far they are inside the hull",
@@ -67,8 +76,7 @@ void add_polytopes(Finding& finding, Shapes& shapes, std::uint64_t seeds, const 
       for (std::size_t i = 0; i < kTokens; ++i)
         moved = std::max(
             moved, std::sqrt(squared_distance(row(l.published, dim, i), row(l.early, dim, i))));
-      const double still = 2 * std::sqrt(as_number(dim)) * kBox * std::exp(-13);
-      inside = std::max(inside, excess(l.late, dim) / still);
+      inside = std::max(inside, excess(l.late, dim) / still(dim, 15));
       most = std::max(most, as_number(distinct(l.late, dim, 1e-4)));
       start = std::min(start, excess(l.start, dim));
       shift = std::max(shift, moved);
@@ -78,10 +86,11 @@ void add_polytopes(Finding& finding, Shapes& shapes, std::uint64_t seeds, const 
            excess(l.start, dim), excess(l.published, dim), excess(l.late, dim), moved});
       if (dim == 2 && seed == 1) shapes.polytope = l;
     }
-  finding.checks.push_back(
-      at_most("V = I: distance from the boundary over e^{-13} of the box", inside, 1));
-  finding.checks.push_back(at_most("V = I: number of limit points, most", most, kTokens / 2));
-  finding.checks.push_back(at_least("V = I: the start is inside its hull by, least", start, 0.5));
+  finding.checks.insert(
+      finding.checks.end(),
+      {at_most("V = I: distance from the boundary over e^{-13} of the box", inside, 1),
+       at_most("V = I: number of limit points, most", most, kTokens / 2),
+       at_least("V = I: the start is inside its hull by, least", start, 0.5)});
   finding.answer.tables.push_back(std::move(table));
   finding.answer.values["scheme_shift"] = number(shift);
 }
@@ -94,22 +103,27 @@ void add_lines(Finding& finding, Shapes& shapes, std::uint64_t seeds, const Effo
                         {{1, 0, 0, -0.5}, {1, 0}},
                         {{1, 0.3, 0, 0.2}, {1, 0.375}},
                         {{1, 0, 0, 0, 0.1, 0.4, 0, -0.4, 0.1}, {1, 0, 0}}};
-  double values = 0, points = HUGE_VAL;
+  double values = 0, points = HUGE_VAL, sliding = 0, reached = 15;
   for (const Case& c : cases)
     for (std::uint64_t seed = 1; seed <= seeds && !effort.context.stopped(); ++seed) {
       const Limits l = rescaled(c.left.size(), c.value, seed, effort);
-      values = std::max(values, as_number(distinct(along(l.late, c.left), 1, 1e-4)));
+      const double radius = std::max(1e-4, norm(c.left) * still(c.left.size(), l.reached));
+      values = std::max(values, as_number(distinct(along(l.late, c.left), 1, radius)));
+      sliding += l.reached < 15 ? 1 : 0;
+      reached = std::min(reached, l.reached);
       points = std::min(points, as_number(distinct(l.late, c.left.size(), 1e-4)));
       if (&c == &cases[0] && seed == 1) shapes.lines = l;
     }
-  finding.checks.push_back(
-      at_most("simple top eigenvalue: values of its coordinate, most", values, 3));
-  finding.checks.push_back(
-      at_least("simple top eigenvalue: different tokens on these lines, least", points, 7));
+  // At a time of 10 the tokens of a line agree to 0.005.
+  finding.checks.insert(
+      finding.checks.end(),
+      {at_most("simple top eigenvalue: values of its coordinate, most", values, 3),
+       at_least("simple top eigenvalue: different tokens on these lines, least", points, 7),
+       at_least("simple top eigenvalue: time reached, least", reached, 10)});
+  finding.answer.values["runs_with_sliding_tokens"] = number(sliding);
 }
 
-/// V = -I: near the origin the covariance obeys C' = -2 beta C^2, so t mean|x|^2 -> d/2 at beta
-/// = 1.
+/// V = -I: near the origin the covariance obeys C' = -2 beta C^2: t mean|x|^2 -> d/2 at beta = 1.
 void add_point(Finding& finding, Shapes& shapes, const Effort& effort) {
   for (const std::size_t dim : {std::size_t{2}, std::size_t{3}}) {
     Tokens minus(dim * dim, 0.0);
@@ -171,7 +185,7 @@ Finding run(const Effort& effort) {
       "V = I: at most {:.0f} limit points, all on the boundary of their hull; simple top "
       "eigenvalue: at most {:.0f} lines; V = −I: t·mean|x|^{{2}} = {:.4f} (d = 2, theory 1). The "
       "published Euler step 0.1 puts tokens off by up to {:.2g} at T = 5.",
-      finding.checks[1].got, finding.checks[3].got, finding.checks[5].got,
+      finding.checks[1].got, finding.checks[3].got, finding.checks[6].got,
       finding.answer.values["scheme_shift"].get<double>());
   finding.answer.draw = [shapes] { return figures(shapes); };
   return finding;

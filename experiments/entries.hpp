@@ -44,6 +44,7 @@ Entry weights_or_factors();
 Entry rank();
 Entry mirror_descent();
 Entry multi_token();
+Entry graph_svm();
 Entry optimality_certificate();
 
 }  // namespace attractor::experiments

@@ -173,8 +173,8 @@ Finding run(const Effort& effort) {
                            {"effective_tokens_with_equal_scores", number(effective)}};
   finding.answer.tables = {table};
   finding.answer.remarks = {
-      "The Graph-SVM of next-token training (arXiv 2403.08081) is not in the library; its "
-      "decomposition is shown here for one input with a penalised head."};
+      "One input with a penalised head. The same for next tokens, where cycles of labels make "
+      "mixtures best (arXiv 2403.08081): attractor reproduce graph-svm."};
   finding.answer.draw = [=] { return draw(r, t); };
   return finding;
 }

@@ -10,6 +10,7 @@
 #include "attractor/base/version.hpp"
 #include "attractor/report/html.hpp"
 #include "experiments/catalogue.hpp"
+#include "experiments/entry_text.hpp"
 
 namespace attractor::experiments {
 namespace {
@@ -18,6 +19,7 @@ using experiment::Question;
 using report::html_text;
 
 std::string range(const Check& c) {
+  if (c.least == c.most) return fmt::format("{:.6g}", c.least);
   if (std::isinf(c.most)) return fmt::format("at least {:.6g}", c.least);
   if (std::isinf(c.least)) return fmt::format("at most {:.6g}", c.most);
   return fmt::format("{:.6g} to {:.6g}", c.least, c.most);
@@ -44,7 +46,7 @@ Table checks_table(const std::vector<Check>& checks) {
               .columns = {"ours", "least", "most", "agrees"},
               .label_column = "check"};
   for (const Check& c : checks) {
-    table.labels.push_back(c.what);
+    table.labels.push_back(without_markup(c.what));
     table.rows.push_back({c.got, c.least, c.most, c.agrees() ? 1.0 : 0.0});
   }
   return table;
@@ -54,8 +56,10 @@ Table checks_table(const std::vector<Check>& checks) {
 Answer presented(const Entry& entry, const Finding& finding, const std::string& verdict) {
   Answer answer = finding.answer;
   answer.title = entry.title;
+  answer.headline = with_powers_of_ten(answer.headline);
   answer.remarks.insert(answer.remarks.begin(),
                         {fmt::format("{}: {}", entry.source, entry.shows), "Verdict: " + verdict});
+  for (std::string& remark : answer.remarks) remark = without_markup(remark);
   answer.tables.insert(answer.tables.begin(), checks_table(finding.checks));
   return answer;
 }
@@ -70,7 +74,7 @@ std::string thumbnail(const std::filesystem::path& directory) {
   // The first figure of a page comes first in it.
   const std::string page = read_file(directory / "index.html", std::size_t{1} << 30U);
   std::sort(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
-    return page.find(a.substr(0, a.size() - 4)) < page.find(b.substr(0, b.size() - 4));
+    return page.find("figures/" + a) < page.find("figures/" + b);
   });
   return names.front();
 }

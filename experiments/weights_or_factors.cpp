@@ -168,7 +168,7 @@ Finding run(const Effort& effort) {
                "reads 1, after about 150 steps: the same recursion with 64-bit significands gives "
                "0.981 and 0.925; factors turn to the nuclear solution slowly"));
   finding.answer.headline = fmt::format(
-      "W is closer to the Frobenius, K Q^{{T}} to the nuclear solution in {:.0f} of five "
+      "W is closer to the Frobenius, K Q^{{T}} to the nuclear solution in {:.0f} of 5 "
       "random problems; cosines after 2000 steps at least {:.4f} for W, but {:.3f} for K Q^{{T}} "
       "(published: 0.996 to 0.998).",
       closer, least_w, least_kq);

@@ -161,7 +161,8 @@ std::string page(const Answer& answer, const Question& question,
   for (const Table& table : answer.tables)
     if (!table.only_data) body += table_html(table);
   body += "<h2>Repeat it</h2>\n<pre class=\"wrap\">" + html_text(question.command()) + "</pre>\n";
-  body += "<h2>Parameters</h2>\n" + parameter_table(question.now, question.usual);
+  if (!question.now.empty())
+    body += "<h2>Parameters</h2>\n" + parameter_table(question.now, question.usual);
   return page_document(answer.title, body,
                        ". All numbers: <a href=\"summary.json\">summary.json</a>, "
                        "<a href=\"result.h5\">result.h5</a>.");

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""The catalogue's pages and gallery: pictures, headlines and words; an entry at full size that meets a stiff flow.
+
+usage: reproduce.py PROGRAM
+"""
+import pathlib
+import re
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import program
+
+
+class Reproduce(program.ProgramTest):
+    def reproduced(self, identifier, *arguments):
+        out = self.directory / identifier
+        run = program.attractor("reproduce", identifier, "--json", "--out", out, *arguments)
+        self.assertEqual(run.status, 0, run.err)
+        self.page = (out / identifier / "index.html").read_text()
+        self.gallery = (out / "index.html").read_text()
+        return run.json[0]
+
+    def test_the_gallery_shows_the_first_figure_of_the_page(self):
+        self.reproduced("critical-scaling", "--quick")
+        first = re.search(r'href="figures/(\w+)\.svg"', self.page)[1]
+        self.assertEqual(re.search(r'figures/(\w+)\.svg', self.gallery)[1], first)
+
+    def test_headlines_have_powers_of_ten(self):
+        self.reproduced("prompt-weight-equivalence", "--quick")
+        headline = re.search(r"<h1>(.*?)</h1>", self.page, re.S)[1]
+        self.assertIn("·10<sup>−15</sup>", headline)
+        self.assertNotRegex(headline, r"\de[+-]\d")
+
+    def test_text_without_markup(self):
+        self.reproduced("hardmax-cells", "--quick")
+        self.assertIn("e^(-rate beta)", self.page)
+        self.assertNotIn("^{", re.sub(r"<svg.*?</svg>|<script.*?</script>|<style.*?</style>", "", self.page, flags=re.S))
+
+    def test_tokens_that_slide_along_a_tie_do_not_end_it(self):
+        found = self.reproduced("emergence-shapes")
+        self.assertFalse(found["failed"], found["verdict"])
+        self.assertTrue(found["agrees"], found["verdict"])
+        sliding = re.search(r"runs with sliding tokens</dt>\s*<dd[^>]*>(\d+)", self.page)
+        self.assertGreater(int(sliding[1]), 0)
+
+
+if __name__ == "__main__":
+    program.main()
