@@ -2,7 +2,8 @@
 
     /usr/bin/python3 bench/attention_peer.py PROGRAM [--sizes 4096,16384] [--dims 2,3,16,64,128,512] [--rounds 3]
 
-PROGRAM is the built bench/attention_timing. PyTorch computes what a careful user writes: rows in chunks of 256,
+PROGRAM is the built bench/attention_timing. PyTorch computes what a careful user writes: rows in chunks of 256, or
+of 2^20 / n if that is less (larger ones would be new pages every time),
 softmax(beta X_I X^T) X, then the tangent part, in float64 and in float32, on one thread. "general" multiplies by Q, K
 and V first, on both sides; "plain_f32" and "general_f32" are our single precision. The sides alternate; each side's
 time is that of its fastest run, in nanoseconds of processor time for each ordered pair. A table goes to stderr, one
@@ -17,7 +18,7 @@ import sys
 import tempfile
 import time
 
-CHUNK, BETA, REPETITIONS = 256, 9.0, 2
+BETA, REPETITIONS = 9.0, 2
 TYPES = ("float64", "float32")
 FORMS = {"plain": "float64", "plain_f32": "float32", "general": "float64", "general_f32": "float32"}
 
@@ -47,8 +48,9 @@ def torch_in_its_own_process(directory, count, dim):
 def velocity(torch, x, matrices):
     queries, keys, values = (x @ m.T for m in matrices) if matrices else (x, x, x)
     out = torch.empty_like(x)
-    for begin in range(0, len(x), CHUNK):
-        rows = slice(begin, begin + CHUNK)
+    chunk = min(256, 2**20 // len(x))
+    for begin in range(0, len(x), chunk):
+        rows = slice(begin, begin + chunk)
         a = torch.softmax(BETA * (queries[rows] @ keys.T), dim=1) @ values
         out[rows] = a - (a * x[rows]).sum(1, keepdim=True) * x[rows]
     return out

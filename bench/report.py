@@ -11,7 +11,7 @@ MARKED, SLOWER = 1.15, 1.25  # changes that are marked, and that make the status
 TITLES = {
     "dense": ("Dense attention", "One velocity evaluation on random tokens of the sphere, β = 9. `plain` is "
               "Q = K = V = I, where each pair is taken once; `general` multiplies by Q, K and V. The peer is PyTorch "
-              "as a careful user writes it, rows in chunks of 256. Shares of the peak count 4d flops a pair; with "
+              "as a careful user writes it, rows in chunks of 256 (64 at n = 16384). Shares of the peak count 4d flops a pair; with "
               "each pair taken once 3d are enough, so `plain` may exceed 1."),
     "circle": ("Circle, O(n)", "Softmax means of all tokens on the circle, accuracy 10^-digits."),
     "sphere": ("Sphere in dimension 3, O(n)", "All tokens with all tokens on S², accuracy 10^-digits."),
