@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/scratch.hpp"
 #include "attractor/kernels/attention_rows.hpp"
 #include "attractor/kernels/logit_panels.hpp"
 #include "attractor/kernels/symmetric_rows.hpp"
@@ -21,11 +22,12 @@ using Map = Eigen::Map<const Matrix>;
 // Rows M x_i; empty matrix: the tokens themselves, not copied.
 std::span<const double> transformed(const std::vector<double>& matrix,
                                     std::span<const double> tokens, std::size_t dim,
-                                    Precision precision, std::vector<double>& storage) {
+                                    Precision precision, Scratch<double>& storage) {
   if (matrix.empty()) return tokens;
-  storage.resize(tokens.size());
-  kernels::row_products(tokens, matrix, dim, storage, precision);
-  return storage;
+  storage = Scratch<double>(tokens.size());
+  const std::span<double> rows(storage.get(), tokens.size());
+  kernels::row_products(tokens, matrix, dim, rows, precision);
+  return rows;
 }
 
 // Products of few coordinates cost nothing; in double the rows may still turn out to need it.
@@ -36,7 +38,7 @@ Precision product_precision(const Attention& att, const AttentionRequest& reques
 void attend_by_logits(const Attention& att, std::span<const double> tokens,
                       std::span<const double> masses, const AttentionRequest& request,
                       const kernels::RowSums& sums, AttentionSums& out) {
-  std::vector<double> query_storage, key_storage;
+  Scratch<double> query_storage, key_storage;
   const Precision products = product_precision(att, request);
   const auto queries = transformed(att.query, tokens, att.dim, products, query_storage);
   const auto keys = transformed(att.key, tokens, att.dim, products, key_storage);
@@ -96,10 +98,9 @@ void attend(const Attention& att, std::span<const double> tokens, std::span<cons
   out.pull.resize(request.pull ? count * att.dim : 0);
   out.moment.resize(request.moment ? count : 0);
   for (std::vector<double>* column : {&out.weight, &out.peak, &out.own}) column->resize(count);
-  if (att.value.empty())
-    out.values.clear();
-  else
-    transformed(att.value, tokens, att.dim, product_precision(att, request), out.values);
+  out.values.resize(att.value.empty() ? 0 : tokens.size());
+  if (!att.value.empty())
+    kernels::row_products(tokens, att.value, att.dim, out.values, product_precision(att, request));
   const kernels::RowSums sums{out.pull, out.weight, out.moment, out.peak};
   out.offset = 0;
   if (!att.by_distance()) return attend_by_logits(att, tokens, masses, request, sums, out);

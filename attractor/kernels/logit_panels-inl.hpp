@@ -15,9 +15,9 @@
 #include <cmath>
 #include <limits>
 
+#include "attractor/base/scratch.hpp"
 #include "attractor/kernels/exp-inl.hpp"
 #include "attractor/kernels/logit_panels.hpp"
-#include "hwy/aligned_allocator.h"
 #include "hwy/highway.h"
 
 #ifndef ATTRACTOR_KERNELS_PANELS_JOB
@@ -317,8 +317,8 @@ void store_rows(const PanelsJob<T>& job, std::size_t k, std::size_t end, const P
 template <class T>
 void panel_rows(const PanelsJob<T>& job, std::size_t begin, std::size_t end) {
   const std::size_t size = kPanelRows * job.padded_dim, weights = kPanelRows * kPanelStride<T>;
-  auto pulls = hwy::AllocateAligned<double>(kPanelGroups * size);
-  auto memory = hwy::AllocateAligned<T>(kPanelGroups * (3 * size + weights));
+  const Scratch<double> pulls(kPanelGroups * size);
+  const Scratch<T> memory(kPanelGroups * (3 * size + weights));
   PanelScratch<T> group[kPanelGroups];
   for (std::size_t first = begin; first < end; first += kPanelGroups * kPanelRows) {
     const std::size_t groups = std::min(kPanelGroups, (end - first + kPanelRows - 1) / kPanelRows);
@@ -341,7 +341,7 @@ template <class T>
 void product_rows(const PanelsJob<T>& job, std::size_t begin, std::size_t end, double* out) {
   HWY_ALIGN T tile[kPanelRows * kPanelStrip<T>];
   const std::size_t size = kPanelRows * job.padded_dim;
-  auto queries = hwy::AllocateAligned<T>(kPanelGroups * size);
+  const Scratch<T> queries(kPanelGroups * size);
   for (std::size_t first = begin; first < end; first += kPanelGroups * kPanelRows) {
     const std::size_t last = std::min(end, first + kPanelGroups * kPanelRows);
     for (std::size_t k = first; k < last; k += kPanelRows)

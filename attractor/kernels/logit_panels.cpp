@@ -15,7 +15,6 @@
 #include "hwy/foreach_target.h"
 // After foreach_target.
 #include "attractor/kernels/logit_panels-inl.hpp"
-#include "hwy/aligned_allocator.h"
 #include "hwy/highway.h"
 
 #if HWY_ONCE
@@ -28,19 +27,16 @@ HWY_EXPORT(single_products_job);
 
 namespace {
 
-template <class T>
-using Aligned = hwy::AlignedFreeUniquePtr<T[]>;
-
 std::size_t padded_to(std::size_t multiple, std::size_t count) {
   return (count + multiple - 1) / multiple * multiple;
 }
 
 // Rows as strips [padded/kPanelStrip][dim][kPanelStrip], zero beyond the last.
 template <class T>
-Aligned<T> in_strips(std::span<const double> rows, std::size_t dim) {
+Scratch<T> in_strips(std::span<const double> rows, std::size_t dim) {
   constexpr std::size_t kStrip = kPanelStrip<T>;
   const std::size_t n = rows.size() / dim, padded = padded_to(kStrip, n);
-  Aligned<T> strips = hwy::AllocateAligned<T>(padded * dim);
+  Scratch<T> strips(padded * dim);
   parallel_for(padded, 16 * kStrip, [&](std::size_t begin, std::size_t end) {
     for (std::size_t strip = begin; strip < end; strip += kStrip)
       for (std::size_t a = 0; a < dim; ++a)
@@ -53,11 +49,11 @@ Aligned<T> in_strips(std::span<const double> rows, std::size_t dim) {
 
 // Rows as panels of a cache line of coordinates, `panel` numbers apart.
 template <class T>
-Aligned<T> in_panels(std::span<const double> rows, std::size_t dim, std::size_t padded,
+Scratch<T> in_panels(std::span<const double> rows, std::size_t dim, std::size_t padded,
                      std::size_t panel) {
   constexpr std::size_t kWidth = kLine<T>;
   const std::size_t n = rows.size() / dim, padded_dim = padded_to(kWidth, dim);
-  Aligned<T> panels = hwy::AllocateAligned<T>(padded_dim / kWidth * panel);
+  Scratch<T> panels(padded_dim / kWidth * panel);
   parallel_for(padded, 512, [&](std::size_t begin, std::size_t end) {
     for (std::size_t j = begin; j < end; ++j)
       for (std::size_t a = 0; a < padded_dim; ++a)
@@ -98,9 +94,9 @@ void panels_of(const LogitSources& in, std::span<const std::uint32_t> rows, cons
   const std::size_t padded = padded_to(kStrip, n), padded_dim = padded_to(kLine<T>, dim);
   const std::size_t chunk = kPanelColumns;
   const std::size_t panel = (padded + chunk) * kLine<T>;  // + chunk: panels in different cache sets
-  const Aligned<T> strips = in_strips<T>(in.keys, dim);
-  const Aligned<T> values = in_panels<T>(in.values, dim, padded, panel);
-  const Aligned<T> masses = hwy::AllocateAligned<T>(padded);
+  const Scratch<T> strips = in_strips<T>(in.keys, dim);
+  const Scratch<T> values = in_panels<T>(in.values, dim, padded, panel);
+  const Scratch<T> masses(padded);
   const auto [least, most] = std::minmax_element(in.masses.begin(), in.masses.end());
   const double unit = *most > 0 ? *most : 1;
   for (std::size_t j = 0; j < padded; ++j)
@@ -130,7 +126,7 @@ void products_of(std::span<const double> rows, std::span<const double> matrix, s
                  std::span<double> out) {
   const std::size_t count = rows.size() / dim, n = matrix.size() / dim;
   assert(out.size() == count * n);
-  const Aligned<T> strips = in_strips<T>(matrix, dim);
+  const Scratch<T> strips = in_strips<T>(matrix, dim);
   const PanelsJob<T> job{.dim = dim,
                          .padded_dim = padded_to(kLine<T>, dim),
                          .n = n,

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "attractor/base/scratch.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/kernels/symmetric_job.hpp"
 
@@ -22,7 +23,6 @@
 // After foreach_target.
 #include "attractor/kernels/symmetric_fused-inl.hpp"
 #include "attractor/kernels/symmetric_wide-inl.hpp"
-#include "hwy/aligned_allocator.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -114,8 +114,8 @@ void tile(const SymmetricJob<T>& job, Range rows, Range columns) {
   const std::size_t most =
       std::clamp<std::size_t>(4096 * kParts<T> / job.dim / kStrip<T> * kStrip<T>, 32, kColumnsMost);
   static_assert(kColumnsMost <= kRowsMost);
-  auto sums = hwy::AllocateAligned<T>(sizeof(T) == 4 ? job.at(most, 0) : 1);
-  auto scaled = hwy::AllocateAligned<T>(8 * job.dim);
+  const Scratch<T> sums(sizeof(T) == 4 ? job.at(most, 0) : 1);
+  const Scratch<T> scaled(8 * job.dim);
   WideRows<T> block;
   block.rows = scaled.get();
   for (std::size_t j = columns.begin; j < columns.end; j += most)
@@ -156,19 +156,19 @@ bool fused(const SymmetricJob<T>& job) {
 // Storage of a job; a block of tokens is zeroed by the thread that packs it.
 template <class T>
 struct Storage {
-  hwy::AlignedFreeUniquePtr<T[]> masses, lengths, points, strips;
-  hwy::AlignedFreeUniquePtr<double[]> pull, weight, moment;
+  Scratch<T> masses, lengths, points, strips;
+  Scratch<double> pull, weight, moment;
 
   explicit Storage(SymmetricJob<T>& job) {
     const std::size_t flat = job.dim * job.padded;
     const std::size_t size = fused(job) ? flat : job.at(job.padded, 0);
-    job.masses = (masses = hwy::AllocateAligned<T>(job.padded)).get();
-    job.lengths = (lengths = hwy::AllocateAligned<T>(job.padded)).get();
-    job.points = (points = hwy::AllocateAligned<T>(size)).get();
-    if (!fused(job)) job.strips = (strips = hwy::AllocateAligned<T>(flat)).get();
-    job.pull = (pull = hwy::AllocateAligned<double>(size)).get();
-    job.weight = (weight = hwy::AllocateAligned<double>(job.padded)).get();
-    job.moment = (moment = hwy::AllocateAligned<double>(job.padded)).get();
+    job.masses = (masses = Scratch<T>(job.padded)).get();
+    job.lengths = (lengths = Scratch<T>(job.padded)).get();
+    job.points = (points = Scratch<T>(size)).get();
+    if (!fused(job)) job.strips = (strips = Scratch<T>(flat)).get();
+    job.pull = (pull = Scratch<double>(size)).get();
+    job.weight = (weight = Scratch<double>(job.padded)).get();
+    job.moment = (moment = Scratch<double>(job.padded)).get();
   }
 
   void clear(const SymmetricJob<T>& job, Range block) {

@@ -17,7 +17,6 @@
 
 #include "attractor/kernels/symmetric_fused-inl.hpp"
 #include "attractor/kernels/symmetric_job.hpp"
-#include "hwy/aligned_allocator.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
