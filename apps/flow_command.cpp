@@ -25,6 +25,7 @@
 #include "attractor/experiment/flow_distributed.hpp"
 #include "attractor/experiment/flow_experiment.hpp"
 #include "attractor/experiment/flow_result.hpp"
+#include "attractor/experiment/flow_verify.hpp"
 #include "attractor/experiment/json.hpp"
 #include "attractor/experiment/run_directory.hpp"
 #include "attractor/ranks/ranks.hpp"
@@ -179,31 +180,13 @@ std::size_t threads_of(const RunOptions& options) {
   return all ? std::max<std::size_t>(1, threads() / ranks::neighbours()) : 0;
 }
 
-// The largest distance of a token to where a finer run puts it.
-struct Verification {
-  flow::Status status;
-  double error;
-};
-
 Verification verify(const FlowRecord& record, RunContext context) {
-  FlowParameters finer = record.parameters;
-  if (stepper_of(finer) == "adaptive")
-    finer.tolerance = std::max(1e-14, finer.tolerance / 100);
-  else
-    finer.step /= 4;
-  if (finer.noise > 0 || finer.common_noise > 0) finer.noise_substeps /= 4;  // the same path
   context.directory.clear();
-  const FlowRecord reference = run_here(finer, context);
-  if (!flow::delivered(reference.status) || reference.layer_status != LayerStatus::complete)
-    return {flow::delivered(reference.status) ? flow::Status::not_finite : reference.status,
-            std::numeric_limits<double>::quiet_NaN()};
-  if (ranks::rank() > 0) return {reference.status, 0};  // rank 0 compares
-  const std::span<const double> a = record.snapshots.back().positions,
-                                b = reference.snapshots.back().positions;
-  double worst = 0;
-  for (std::size_t i = 0; i < a.size(); i += record.dim)
-    worst = std::max(worst, squared_distance(a.subspan(i, record.dim), b.subspan(i, record.dim)));
-  return {reference.status, std::sqrt(worst)};
+  const FlowRecord reference =
+      run_here(finer(record.parameters, record.tokens, record.dim), context);
+  if (ranks::rank() > 0) return {.status = reference.status};  // rank 0 compares
+  if (reference.status == flow::Status::interrupted) return {.status = reference.status};
+  return compare(record, reference);
 }
 
 int not_delivered(flow::Status status, const flow::Time& time,
@@ -229,28 +212,39 @@ void keep(const FlowRecord& record, double seconds, RunDirectory& directory) {
   directory.close();
 }
 
+bool has_lengths(const FlowRecord& record) { return !record.snapshots.back().norms.empty(); }
+
+void add_verification(const Verification& v, const FlowRecord& record, Json& json) {
+  json["verified_error"] = number(v.error);
+  if (has_lengths(record)) json["verified_length_error"] = number(v.length_error);
+  if (std::isinf(record.parameters.time)) json["verified_time_error"] = number(v.time_error);
+  json["verified_without_coalescence"] = !v.coalesced;
+}
+
+void print_verification(const Verification& v, const FlowRecord& record) {
+  const auto row = [](std::string_view name, double value, std::string_view note) {
+    fmt::print("  {:<20} {:<16.2g} {}\n", name, value, note);
+  };
+  row("verified error", v.error,
+      v.coalesced ? "largest distance to a finer run, which coalesced tokens too"
+                  : "largest distance to a finer run");
+  if (has_lengths(record)) row("verified lengths", v.length_error, "largest relative error");
+  if (std::isinf(record.parameters.time))
+    row("verified time", v.time_error, "relative error of the time of the last merger");
+}
+
 void print(const FlowRecord& record, const Options& options, double seconds,
            const std::optional<Verification>& verified,
            const std::optional<RunDirectory>& directory) {
   if (options.run.json) {
     Json json = summary(record, seconds);
-    if (verified) json["verified_error"] = number(verified->error);
+    if (verified) add_verification(*verified, record, json);
     fmt::print("{}\n", json.dump(2));
     return;
   }
   print_text(record, seconds);
-  if (verified)
-    fmt::print("  {:<20} {:<16.2g} {}\n", "verified error", verified->error,
-               "largest distance to a finer run");
+  if (verified) print_verification(*verified, record);
   if (directory) fmt::print("\nPage: {}\n", (directory->path() / "index.html").string());
-}
-
-void check_verifiable(const FlowParameters& p) {
-  if ((p.noise > 0 || p.common_noise > 0) && p.noise_substeps % 4 != 0)
-    throw Error(
-        fmt::format("verify follows the same noise with steps four times finer: noise-substeps = "
-                    "{} must be a multiple of 4",
-                    p.noise_substeps));
 }
 
 int verdict(const FlowRecord& record, const std::optional<RunDirectory>& directory) {
@@ -276,6 +270,12 @@ int run_prepared(const Options& options, Prepared& prepared,
           bar.show(p.fraction, fmt::format("t = {}, {} distinct tokens, {} steps", in_words(p.time),
                                            p.distinct_tokens, p.steps));
       }};
+  if (options.verify) {  // refused before any work is done
+    const FlowSize size = ranks::count() > 1
+                              ? validate_distributed(prepared.parameters, prepared.files_from)
+                              : validate(prepared.parameters, prepared.files_from);
+    check(finer(prepared.parameters, size.tokens, size.dim));
+  }
   const FlowRecord record = run_here(prepared.parameters, context);
   std::optional<Verification> verified;
   if (options.verify && flow::delivered(record.status)) verified = verify(record, context);
@@ -288,7 +288,7 @@ int run_prepared(const Options& options, Prepared& prepared,
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (prepared.directory) keep(record, seconds, *prepared.directory);
   print(record, options, seconds, verified, prepared.directory);
-  if (verified && !flow::delivered(verified->status)) {
+  if (verified && !verified->delivered()) {
     fmt::print(stderr, "attractor: the finer run of --verify failed ({}): {}\n",
                flow::name(verified->status), flow::remedy(verified->status));
     return kNotDelivered;
@@ -301,7 +301,6 @@ int run(const Options& options) {
   catch_interrupts();
   const auto begin = std::chrono::steady_clock::now();
   Prepared prepared = ranks::count() > 1 ? prepare_together(options) : prepare(options);
-  if (options.verify) check_verifiable(prepared.parameters);
   if (ranks::count() == 1) return run_prepared(options, prepared, begin);
   try {
     return run_prepared(options, prepared, begin);
@@ -328,7 +327,9 @@ std::function<int()> add_flow_command(CLI::App& app) {
   add_path(*flow, "config", options->config, "FILE",
            "TOML file with the names of the parameters; flags override it");
   flow->add_flag("--verify", options->verify,
-                 "run again with tolerance / 100 (or step / 4) and report the largest difference")
+                 "run again with tolerance / 100 (or step / 4), in double precision and without "
+                 "coalescence "
+                 "where that is possible, and report the largest differences")
       ->group("Run");
   add_run_options(*flow, options->run);
   flow->footer(

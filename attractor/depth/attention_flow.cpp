@@ -9,6 +9,8 @@
 
 #include "attractor/base/threads.hpp"
 #include "attractor/depth/coalesce.hpp"
+#include "attractor/depth/merge_shift.hpp"
+#include "attractor/depth/offset_flow.hpp"
 
 namespace attractor::depth {
 
@@ -57,11 +59,44 @@ double AttentionFlow::fitting_log_unit(std::span<const double> state, double pre
 }
 
 bool AttentionFlow::simplify(const flow::Time& now, std::vector<double>& state) {
-  if (radius_ == 0 || groups_.count() < 2) return false;
-  const std::vector<Group> groups = coalescing_groups(*this, state, radius_);
+  if (radius_ == 0) return false;
+  if (split_growing(state)) return true;
+  if (groups_.count() < 2) return false;
+  std::vector<Group> groups = coalescing_groups(*this, state, radius_);
   if (groups.empty()) return false;
-  groups_.coalesce(groups, now, state);
+  coalesce_counted(*this, std::move(groups), now, state);
   return true;
+}
+
+void AttentionFlow::carry(const flow::Stretch& stretch, double theta) {
+  if (groups_.has_offsets()) carry_offsets(attention_, stretch, theta, groups_);
+}
+
+void AttentionFlow::advance(const flow::Stretch& stretch) {
+  if (!groups_.has_offsets()) return;
+  carry_offsets(attention_, stretch, 1, groups_);
+  growing_.assign(groups_.count(), false);
+  const auto largest = [](const LogVectors& v) {
+    return v.log.empty() ? 0 : *std::max_element(v.log.begin(), v.log.end());
+  };
+  for (std::size_t s = 0; s < groups_.count(); ++s) {
+    Offsets& offsets = groups_.below()[s];
+    growing_[s] = largest(offsets.now) > largest(offsets.start);
+    offsets.start = offsets.now;
+  }
+  carry_shift(*this, stretch, shadow_);
+}
+
+// Long before linear growth could leave the radius in one step.
+bool AttentionFlow::split_growing(std::vector<double>& state) {
+  bool any = false;
+  for (std::size_t s = std::min(growing_.size(), groups_.count()); s-- > 0;) {
+    if (!growing_[s] || groups_.extent(s) <= 0.05 * radius_) continue;
+    groups_.split(s, state);
+    any = true;
+  }
+  growing_.clear();
+  return any;
 }
 
 bool AttentionFlow::at_rest(std::span<const double>) const {

@@ -8,18 +8,22 @@
 // Coalescence. Tokens of one cluster contract towards each other for ever; resolving that would
 // hold the step at the contraction time while the clusters live e^{c beta}. When a group has shrunk
 // below `radius`, stands alone, and contracts in every direction, it is replaced by one token
-// carrying its mass (coalesce.hpp). The position error committed is second order in the radius and
-// added up in groups().merge_error().
+// carrying its mass (coalesce.hpp). Its members keep their offsets from it, which go along by the
+// linearised flow (offset_flow.hpp), so what is left out is second order in the radius; it goes
+// along too (merge_shift.hpp), and groups().merge_error() says how large it is. A group whose
+// offsets grow is split again. This is for steppers with dense output (flow::dormand_prince()).
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "attractor/attention/attention.hpp"
 #include "attractor/depth/attention_output.hpp"
 #include "attractor/depth/token_groups.hpp"
 #include "attractor/flow/flow.hpp"
+#include "attractor/flow/stepper.hpp"
 
 namespace attractor::depth {
 
@@ -35,6 +39,8 @@ class AttentionFlow final : public flow::Flow {
   double log_unit() const override { return log_unit_; }
   double fitting_log_unit(std::span<const double> state, double present) const override;
   bool simplify(const flow::Time& now, std::vector<double>& state) override;
+  void carry(const flow::Stretch& stretch, double theta) override;
+  void advance(const flow::Stretch& stretch) override;
   bool at_rest(std::span<const double> state) const override;
 
   /// Single precision halves the time and has an error of its own (kernels/single_rows.hpp).
@@ -46,6 +52,7 @@ class AttentionFlow final : public flow::Flow {
   TokenGroups& groups() { return groups_; }
 
  private:
+  bool split_growing(std::vector<double>& state);
   void output(std::span<const double> state, double log_unit, bool tangent,
               std::span<double> out) const;
   Attended attended(std::span<const double> state) const {
@@ -57,6 +64,8 @@ class AttentionFlow final : public flow::Flow {
   TokenGroups groups_;
   double log_unit_, radius_;
   Precision precision_ = Precision::f64;
+  std::vector<bool> growing_;  // in the last step, the offsets below each token
+  flow::Stepper shadow_{flow::dormand_prince()};
   mutable AttentionSums sums_;  // scratch, reused between evaluations
 };
 

@@ -9,9 +9,7 @@
 // Replacing members c + xi_i by the token c with mass m_G changes every force by the second order
 // of xi: with S = sum m_i |xi_i|^2 / m_G the relative change is at most (beta + beta^2 r^2) S / 2
 // for a token at distance r, and decays like S e^{-t}; integrated, it displaces a token by at most
-// (1 + beta) S to leading order in the radius. This is what the replacement itself commits, with
-// identity weights (with others it is an estimate); like any perturbation, the flow may amplify it
-// afterwards where it is unstable. coalesce_test.cpp compares with flows that replace nothing.
+// (1 + beta) S to leading order in the radius. merge_shift.hpp measures what it really is.
 #pragma once
 
 #include <cstdint>

@@ -13,6 +13,7 @@
 #include "attractor/depth/attention_flow.hpp"
 #include "attractor/experiment/example_parameters.hpp"
 #include "attractor/experiment/select_experiment.hpp"
+#include "attractor/observe/inside_groups.hpp"
 #include "attractor/observe/merge_tree.hpp"
 #include "attractor/tokens/components.hpp"
 
@@ -265,8 +266,10 @@ BridgeCheckpoint flow_tokens(const BridgeParameters& p, const TokenSet& start, A
   flow::Progress progress{.state = start.data};
   tree.start(progress.time, progress.state, flow.groups().owner());
   const auto measure = [&](const flow::Time& time, std::span<const double> state) {
-    return observe::observe(flow.attention(), logit_bound, state, flow.groups().masses(), time,
-                            options, false);
+    observe::Observation o = observe::observe(flow.attention(), logit_bound, state,
+                                              flow.groups().masses(), time, options, false);
+    observe::observe_inside(flow, state, options, o);
+    return o;
   };
   const flow::Hooks hooks{
       .output = [&](const flow::Time& t,

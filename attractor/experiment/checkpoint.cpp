@@ -9,7 +9,7 @@
 namespace attractor::experiment {
 namespace {
 
-constexpr std::string_view kMagic = "ATTRACTOR-FLOW-CHECKPOINT-2\n";
+constexpr std::string_view kMagic = "ATTRACTOR-FLOW-CHECKPOINT-3\n";
 
 std::vector<double> row(const observe::Observation& o) {
   std::vector<double> values;
@@ -32,7 +32,9 @@ void save(const CheckpointView& view, const std::filesystem::path& file) {
     out.put(c.absorbed);
     out.put(c.error);
   }
-  out.put(view.groups.merge_error());
+  const depth::TokenGroups::Book book = view.groups.book();
+  out.put_all(std::span<const std::uint32_t>(book.parent));
+  out.put_all(std::span<const double>(book.numbers));
   out.put(static_cast<std::uint64_t>(view.tree.merges().size()));
   for (const observe::Merge& merge : view.tree.merges()) {
     out.put(merge.time);
@@ -64,7 +66,8 @@ Checkpoint parse_checkpoint(std::string_view bytes, const std::string& name) {
     const auto into = in.get<std::uint32_t>(), absorbed = in.get<std::uint32_t>();
     c.coalescences.push_back({time, into, absorbed, in.get<double>()});
   }
-  c.merge_error = in.get<double>();
+  c.book.parent = in.get_all<std::uint32_t>();
+  c.book.numbers = in.get_all<double>();
   for (std::uint64_t k = in.get_count(24); k-- > 0;) {
     const flow::Time time = in.get_time();
     const auto a = in.get<std::uint32_t>(), b = in.get<std::uint32_t>();

@@ -18,7 +18,7 @@ struct Checkpoint {
   flow::Progress progress;
   std::vector<std::uint32_t> owner, labels;
   std::vector<depth::Coalescence> coalescences;
-  double merge_error = 0;
+  depth::TokenGroups::Book book;
   std::vector<observe::Merge> merges;
   std::vector<observe::Observation> series;
   std::vector<Snapshot> snapshots;

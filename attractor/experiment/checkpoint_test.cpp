@@ -45,6 +45,19 @@ class CheckpointFile : public ::testing::Test {
   }
   ~CheckpointFile() override { fs::remove_all(folder_); }
 
+  // The offsets of tokens that joined as `owner` says.
+  static depth::TokenGroups::Book book_of(const std::vector<std::uint32_t>& owner) {
+    std::vector<double> state(owner.size() * 3);
+    Stream(3, "offsets").normals(0, state);
+    std::vector<depth::Group> groups(owner.size());
+    for (std::uint32_t i = 0; i < owner.size(); ++i) groups[owner[i]].members.push_back(i);
+    std::erase_if(groups, [](const depth::Group& g) { return g.members.size() < 2; });
+    for (depth::Group& g : groups) g.centre = {0.6, 0, 0.8};
+    depth::TokenGroups book(owner.size());
+    book.coalesce(groups, flow::Time(1), state);
+    return book.book();
+  }
+
   // A run of 12 tokens in dimension 3 in the middle of its life, every field with a value of its
   // own: 7 tokens are left after coalescing, 4 clusters after merging.
   static Checkpoint full() {
@@ -69,7 +82,7 @@ class CheckpointFile : public ::testing::Test {
                       {flow::Time(1, 900), 0, 10, 3e-300},
                       {flow::Time(1.5, 900), 7, 8, 0},
                       {flow::Time(2, 901), 2, 11, 4e-9}};
-    c.merge_error = 1.25e-8;
+    c.book = book_of(c.owner);
     c.merges = {{flow::Time(0), 0, 3}, {flow::Time(0.125, 3), 1, 4}, {flow::Time(8, -3), 5, 6}};
     double next = 0.5;
     for (int k = 0; k < 3; ++k) {
@@ -93,7 +106,7 @@ class CheckpointFile : public ::testing::Test {
 
   void save_as_run(const Checkpoint& c) const {
     depth::TokenGroups groups(c.owner.size());
-    groups.restore(c.owner, c.coalescences, c.merge_error);
+    groups.restore(c.owner, c.coalescences, c.book, 3);
     observe::MergeTree tree(c.owner.size(), 3, 0.04);
     tree.restore(c.merges, c.labels);
     save({c.command, c.progress, groups, tree, c.series, c.snapshots}, file_);
@@ -123,7 +136,8 @@ void CheckpointFile::expect_same(const Checkpoint& a, const Checkpoint& b) {
   EXPECT_EQ(a.progress.stalled, b.progress.stalled);
   EXPECT_EQ(a.owner, b.owner);
   EXPECT_EQ(a.labels, b.labels);
-  EXPECT_EQ(bits(a.merge_error), bits(b.merge_error));
+  EXPECT_EQ(a.book.parent, b.book.parent);
+  EXPECT_EQ(bits(a.book.numbers), bits(b.book.numbers));
   ASSERT_EQ(a.coalescences.size(), b.coalescences.size());
   for (std::size_t k = 0; k < a.coalescences.size(); ++k) {
     expect_same(a.coalescences[k].time, b.coalescences[k].time);

@@ -147,6 +147,8 @@ void check(const FlowParameters& p) {
          fmt::format("init {} is on the sphere; R^d takes uniform (normal) or file", p.init));
   refuse(!is_plain(p) && p.merge_radius != "auto" && p.merge_radius != "off",
          "merge-radius needs sa or usa with one head, full mask, norm post and no noise");
+  refuse(stepper_of(p) != "adaptive" && p.merge_radius != "auto" && p.merge_radius != "off",
+         fmt::format("merge-radius needs --stepper adaptive, not {}", stepper_of(p)));
   const bool known_size = p.init != "file" && p.init != "angles";
   const std::size_t dim = p.init == "angles" ? 2 : p.dim;
   check_linear(p, dim);

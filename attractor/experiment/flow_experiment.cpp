@@ -176,7 +176,11 @@ class Experiment {
 
   // Directions and angles merge too, but the tree follows states that are tokens only.
   void watch(const flow::Step& step) {
-    if (model_.watchable()) tree_.watch(step, model_.groups().owner());
+    if (!model_.watchable()) return;
+    if (model_.members_visible())
+      tree_.watch(step, [&](double theta) { return model_.tokens_at(step, theta); });
+    else
+      tree_.watch(step, model_.groups().owner());
   }
 
   FlowRecord first_record(const FlowParameters& p) const {
@@ -209,8 +213,8 @@ class Experiment {
 
   void restore(Checkpoint saved) {
     progress_ = std::move(saved.progress);
-    model_.groups().restore(std::move(saved.owner), std::move(saved.coalescences),
-                            saved.merge_error);
+    model_.groups().restore(std::move(saved.owner), std::move(saved.coalescences), saved.book,
+                            start_.dim);
     tree_.restore(std::move(saved.merges), std::move(saved.labels));
     record_.series = std::move(saved.series);
     record_.snapshots = std::move(saved.snapshots);
@@ -245,12 +249,16 @@ class Experiment {
 
   void take_snapshot(const flow::Time& time, std::span<const double> state) {
     const std::vector<double> shape = model_.directions(state);
-    const Components found = components(shape, start_.dim, options_.cluster_radius);
     Snapshot snapshot{time, model_.groups().expand(shape), std::vector<std::uint32_t>(count_), {}};
+    const bool all = model_.members_visible();  // else a token of the state stands for its members
+    const std::span<const double> seen = all ? snapshot.positions : shape;
+    const std::vector<double> ones(all ? count_ : 0, 1.0);
+    const Components found = components(seen, start_.dim, options_.cluster_radius);
     for (std::size_t i = 0; i < count_; ++i)
-      snapshot.clusters[i] = found.label[model_.groups().owner()[i]];
-    const auto pairs = observe::pair_statistics(shape, start_.dim, model_.groups().masses(),
-                                                p_.pair_threshold, p_.seed, p_.exact_limit);
+      snapshot.clusters[i] = found.label[all ? i : model_.groups().owner()[i]];
+    const auto pairs = observe::pair_statistics(
+        seen, start_.dim, all ? std::span<const double>(ones) : model_.groups().masses(),
+        p_.pair_threshold, p_.seed, p_.exact_limit);
     snapshot.cosine_histogram.assign(pairs.histogram.begin(), pairs.histogram.end());
     if (model_.has_lengths())
       for (std::size_t i = 0; i < count_; ++i)
@@ -293,7 +301,7 @@ class Experiment {
   }
 
   FlowRecord finish() {
-    record_.time = progress_.time;
+    record_.time = record_.solver_time = progress_.time;
     record_.steps = progress_.steps;
     record_.rejected = progress_.rejected;
     if (record_.status == flow::Status::interrupted) return std::move(record_);
@@ -308,12 +316,17 @@ class Experiment {
       record_.snapshots.pop_back();
     take_snapshot(progress_.time, state);
     if (model_.watchable()) record_.merges = tree_.linkage();
+    // The last two clusters merged when they came within the cluster angle, not when the solver
+    // no longer needed to tell them apart.
+    if (record_.status == flow::Status::collapsed && !record_.merges.empty())
+      record_.time = record_.merges.back().time;
     record_.layer_status = model_.layer_status();
     record_.velocity_error = model_.velocity_error();
     record_.head_entropies = model_.head_entropies(progress_.time, state);
     record_.selected = model_.selected(progress_.time, state);
     record_.coalescences = model_.groups().coalescences();
     record_.merge_error = model_.groups().merge_error();
+    record_.offset_error = model_.groups().offset_error();
     record_.owner.assign(model_.groups().owner().begin(), model_.groups().owner().end());
     return std::move(record_);
   }

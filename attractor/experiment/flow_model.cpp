@@ -11,6 +11,7 @@
 #include "attractor/attention/weights.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/experiment/flow_distributed.hpp"
+#include "attractor/observe/inside_groups.hpp"
 #include "attractor/tokens/token_file.hpp"
 
 namespace attractor::experiment {
@@ -196,12 +197,22 @@ std::vector<double> FlowModel::begin(std::vector<double> tokens) {
 void FlowModel::keep_order(std::span<const std::uint32_t> order) {
   std::vector<std::uint32_t> owner(order.size());
   for (std::uint32_t k = 0; k < order.size(); ++k) owner[order[k]] = k;
-  sorted_groups_.restore(std::move(owner), {}, 0);
+  sorted_groups_.restore(std::move(owner), {}, {}, dim_);
 }
 
 const depth::TokenGroups& FlowModel::groups() const {
   return const_cast<FlowModel*>(this)->groups();
 }
+
+std::vector<double> FlowModel::tokens_at(const flow::Step& step, double theta) {
+  const flow::Stretch stretch = step.stretch();
+  std::vector<double> state(step.after.size());
+  stretch.at(theta, state);
+  flow().carry(stretch, theta);
+  return groups().expand(state);
+}
+
+bool FlowModel::members_visible() const { return observe::members_visible(groups()); }
 
 bool FlowModel::has_lengths() const {
   return general_ && depth::grows(general_->architecture().norm);
@@ -269,6 +280,7 @@ observe::Observation FlowModel::observe(const flow::Time& time, std::span<const 
   for (std::size_t i = 0; i < groups().count(); ++i)
     sum += groups().masses()[i] * length(lengths.subspan(i * dim_, dim_));
   o.mean_norm = sum / groups().total();
+  if (plain_) observe::observe_inside(*plain_, state, options, o);
   know_energy(state, o);
   // Each costs as much as a step: left out for many tokens.
   const bool affordable = groups().count() <= options.exact_limit && !circle_;

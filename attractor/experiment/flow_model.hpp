@@ -16,6 +16,7 @@
 #include "attractor/depth/moments_flow.hpp"
 #include "attractor/depth/sphere_flow.hpp"
 #include "attractor/experiment/flow_parameters.hpp"
+#include "attractor/flow/run.hpp"
 #include "attractor/observe/observation.hpp"
 
 namespace attractor::experiment {
@@ -38,6 +39,10 @@ class FlowModel {
   std::vector<double> begin(std::vector<double> tokens);
   /// The merge tree can watch the steps: the state is all tokens themselves, of length 1.
   bool watchable() const { return !has_lengths() && !circle_ && !sphere_ && !distributed_; }
+  /// Where all tokens are at a fraction of a step, members of coalesced groups included.
+  std::vector<double> tokens_at(const flow::Step& step, double theta);
+  /// Members of coalesced groups can be told from their centres.
+  bool members_visible() const;
   /// Tokens have lengths beside directions (pre-normalised schemes).
   bool has_lengths() const;
   /// Tokens of a state: directions where they have lengths.

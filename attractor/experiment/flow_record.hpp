@@ -29,13 +29,15 @@ struct FlowRecord {
   std::size_t tokens = 0, dim = 0;  // as made: a file decides its own
   double cluster_cosine = 0.999, merge_radius = 0;
   flow::Status status = flow::Status::complete;
-  flow::Time time;
+  flow::Time time;         // of the end; where all tokens collapsed, of the last merger
+  flow::Time solver_time;  // up to which the solver went
   std::uint64_t steps = 0, rejected = 0;
   std::vector<observe::Observation> series;  // ascending in time; the last one is the end state
   std::vector<Snapshot> snapshots;           // first: start, last: end
   std::vector<observe::Linkage> merges;
   std::vector<depth::Coalescence> coalescences;
-  double merge_error = 0;
+  double merge_error = 0;   // displacement of a token at the end by coalescence, estimated
+  double offset_error = 0;  // relative, of distances within coalesced groups
   std::vector<std::uint32_t> owner;  // final group of every token
   std::string engine;
   double velocity_error = 0;  // of the engine, in the natural unit of time; 0: rounding only

@@ -41,6 +41,9 @@ void write_header(const FlowRecord& r, Hdf5Writer& file) {
   file.attribute("/", "cluster_cosine", r.cluster_cosine);
   file.attribute("/", "merge_radius", r.merge_radius);
   file.attribute("/", "merge_error", r.merge_error);
+  file.attribute("/", "offset_error", r.offset_error);
+  file.attribute("/", "solver_time", r.solver_time.value());
+  file.attribute("/", "log10_solver_time", log10_of(r.solver_time));
 }
 
 void write_series(const FlowRecord& r, Hdf5Writer& file) {
@@ -155,6 +158,9 @@ Json summary(const FlowRecord& r, double wall_seconds) {
   json["merges"] = r.merges.size();
   json["merge_radius"] = r.merge_radius;
   json["merge_error"] = r.merge_error;
+  json["offset_error"] = r.offset_error;
+  json["solver_time"] = number(r.solver_time.value());
+  json["log10_solver_time"] = number(log10_of(r.solver_time));
   json["engine"] = r.engine;
   json["velocity_error"] = number(r.velocity_error);
   if (r.parameters.mask == "causal" && r.parameters.space == "sphere") add_leaders(r, json);

@@ -7,6 +7,7 @@
 // e^log_unit: out = e^log_unit * dx/dt, with full relative accuracy whatever the unit.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,14 @@
 #include "attractor/space/space.hpp"
 
 namespace attractor::flow {
+
+/// A stretch of a path: a step that was found, or a rest. From `start` on, h e^log_unit long.
+struct Stretch {
+  Time start;
+  double h, log_unit;
+  std::span<const double> before, after;                          // after: empty at rest
+  std::function<void(double theta, std::span<double> state)> at;  // 0 <= theta <= 1
+};
 
 class Flow {
  public:
@@ -56,8 +65,14 @@ class Flow {
   /// The same with one Brownian motion of R^d for all points, projected at each of them.
   virtual double common_noise() const { return 0; }
 
-  /// Called between steps: may shorten the state (coalesced tokens). True if it did.
+  /// Called between steps: may shorten the state (coalesced tokens) or lengthen it again.
+  /// True if it did.
   virtual bool simplify(const Time& /*now*/, std::vector<double>& /*state*/) { return false; }
+  /// What a flow keeps beside its state (offsets of coalesced tokens) goes along: to theta, for an
+  /// output on the way, and to the end when the step is taken.
+  virtual void carry(const Stretch& /*stretch*/, double /*theta*/) {}
+  virtual void advance(const Stretch& /*stretch*/) {}
+
   /// Nothing will ever move again (one token left).
   virtual bool at_rest(std::span<const double> /*state*/) const { return false; }
 

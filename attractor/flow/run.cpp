@@ -103,8 +103,10 @@ class Loop {
       } else if (dense && theta < end) {
         buffer_.resize(step->after.size());
         stepper_.interpolate(std::max(0.0, theta), buffer_);
+        flow_.carry(step->stretch(), std::max(0.0, theta));
         emit(due, buffer_);
       } else if (dense) {
+        flow_.carry(step->stretch(), 1);
         emit(due, step->after);
       } else if (!emitted) {  // layers exist only at whole numbers: hand out each once
         emit(now, step->after);
@@ -116,6 +118,7 @@ class Loop {
   void commit(const Step& step, const Time& after) {
     if (hooks_.step) hooks_.step(step);
     emit_due(&step);
+    flow_.advance(step.stretch());
     if (plan_.output_every_step) emit(after, step.after);
     stepper_.accept(p_.state);
     p_.stalled = p_.time < after ? 0 : p_.stalled + 1;
@@ -175,8 +178,24 @@ class Loop {
   // Nothing moves any more: the present state is the state at all later times.
   Status rest(Status outcome) {
     if (endless()) return outcome;
+    const double unit = plan_.end.log();
+    const double start = p_.time.in_unit(unit), h = plan_.end.in_unit(unit) - start;
+    const Stretch stretch{.start = p_.time,
+                          .h = h,
+                          .log_unit = unit,
+                          .before = p_.state,
+                          .after = {},
+                          .at = [&](double, std::span<double> out) {
+                            std::copy(p_.state.begin(), p_.state.end(), out.begin());
+                          }};
+    for (; p_.next_output < plan_.outputs.size(); ++p_.next_output) {
+      const Time& due = plan_.outputs[p_.next_output];
+      if (plan_.end < due) break;
+      flow_.carry(stretch, std::clamp((due.in_unit(unit) - start) / h, 0.0, 1.0));
+      emit(due, p_.state);
+    }
+    flow_.advance(stretch);
     p_.time = plan_.end;
-    emit_due(nullptr);
     return Status::complete;
   }
 
@@ -193,6 +212,20 @@ class Loop {
 };
 
 }  // namespace
+
+Stretch Step::stretch() const {
+  return {.start = start,
+          .h = h,
+          .log_unit = log_unit,
+          .before = before,
+          .after = after,
+          .at = [this](double theta, std::span<double> out) {
+            if (theta > 0 && theta < 1 && stepper.tableau().dense != nullptr)
+              return stepper.interpolate(theta, out);
+            const auto whole = theta < 1 ? before : after;
+            std::copy(whole.begin(), whole.end(), out.begin());
+          }};
+}
 
 Status run(Flow& flow, const Tableau& method, const Plan& plan, Progress& progress,
            const Hooks& hooks) {

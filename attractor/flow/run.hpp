@@ -52,6 +52,7 @@ struct Step {
   std::span<const double> before, after;
   const Stepper& stepper;
   Time at(double theta) const { return start.after(theta * h, log_unit); }
+  Stretch stretch() const;
 };
 
 struct Hooks {

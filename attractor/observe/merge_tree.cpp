@@ -74,11 +74,36 @@ void MergeTree::start(const flow::Time& time, std::span<const double> state,
 }
 
 void MergeTree::watch(const flow::Step& step, std::span<const std::uint32_t> owner) {
-  const Components found = components(step.after, dim_, radius_);
-  std::vector<std::uint32_t> now = original_labels(found, owner);
+  Watched watched{step, step.after, owner, {}};
+  if (step.stepper.tableau().dense != nullptr)
+    watched.pair = [&](double theta, std::size_t i, std::size_t j, std::span<double> x,
+                       std::span<double> y) {
+      step.stepper.interpolate_point(i, theta, x);
+      step.stepper.interpolate_point(j, theta, y);
+    };
+  watch(watched);
+}
+
+void MergeTree::watch(const flow::Step& step, const TokensAt& tokens) {
+  std::vector<std::uint32_t> owner(tokens_);
+  std::iota(owner.begin(), owner.end(), 0U);
+  const std::vector<double> after = tokens(1);
+  const auto pair = [&](double theta, std::size_t i, std::size_t j, std::span<double> x,
+                        std::span<double> y) {
+    const std::vector<double> all = tokens(theta);
+    std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(i * dim_), dim_, x.begin());
+    std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(j * dim_), dim_, y.begin());
+  };
+  watch(Watched{step, after, owner, pair});
+}
+
+void MergeTree::watch(const Watched& watched) {
+  const flow::Step& step = watched.step;
+  const Components found = components(watched.after, dim_, radius_);
+  std::vector<std::uint32_t> now = original_labels(found, watched.owner);
   if (now == labels_) return;
   if (falls_apart(labels_, now)) restrict_to(now);
-  std::vector<Link> links = new_links(step, owner, now);
+  std::vector<Link> links = new_links(watched, now);
   std::stable_sort(links.begin(), links.end(),
                    [](const Link& x, const Link& y) { return x.theta < y.theta; });
   // `labels_` may have been split by restrict_to(); join what is still apart, earliest link first.
@@ -93,10 +118,10 @@ void MergeTree::watch(const flow::Step& step, std::span<const std::uint32_t> own
   clusters_ = found.count;
 }
 
-std::vector<MergeTree::Link> MergeTree::new_links(const flow::Step& step,
-                                                  std::span<const std::uint32_t> owner,
+std::vector<MergeTree::Link> MergeTree::new_links(const Watched& watched,
                                                   std::span<const std::uint32_t> now) const {
-  std::vector<std::uint32_t> name(step.after.size() / dim_);  // an original token of each
+  const std::span<const std::uint32_t> owner = watched.owner;
+  std::vector<std::uint32_t> name(watched.after.size() / dim_);  // an original token of each
   for (std::size_t i = owner.size(); i-- > 0;) name[owner[i]] = static_cast<std::uint32_t>(i);
   // Tokens of the state in components that were several before.
   std::vector<std::vector<std::uint32_t>> members(count_labels(now));
@@ -110,8 +135,8 @@ std::vector<MergeTree::Link> MergeTree::new_links(const flow::Step& step,
         std::uint32_t from = labels_[name[i]], to = labels_[name[j]];
         if (from == to) continue;
         if (from > to) std::swap(from, to), std::swap(i, j);
-        const double squared = squared_distance(step.after.subspan(i * dim_, dim_),
-                                                step.after.subspan(j * dim_, dim_));
+        const double squared = squared_distance(watched.after.subspan(i * dim_, dim_),
+                                                watched.after.subspan(j * dim_, dim_));
         if (squared > radius_ * radius_) continue;
         const auto [at, fresh] = nearest.try_emplace({from, to}, squared, Link{0, i, j, from, to});
         if (!fresh && squared < at->second.first) at->second = {squared, Link{0, i, j, from, to}};
@@ -119,7 +144,7 @@ std::vector<MergeTree::Link> MergeTree::new_links(const flow::Step& step,
     }
     for (auto& [key, entry] : nearest) {
       Link link = entry.second;
-      link.theta = crossing(step, link.a, link.b);
+      link.theta = crossing(watched, link.a, link.b);
       link.a = name[link.a];
       link.b = name[link.b];
       links.push_back(link);
@@ -128,14 +153,12 @@ std::vector<MergeTree::Link> MergeTree::new_links(const flow::Step& step,
   return links;
 }
 
-// The fraction of the step at which tokens i and j of the state come within the radius.
-double MergeTree::crossing(const flow::Step& step, std::size_t i, std::size_t j) const {
-  const flow::Stepper& stepper = step.stepper;
-  if (stepper.tableau().dense == nullptr) return 1;
+// The fraction of the step at which tokens i and j come within the radius.
+double MergeTree::crossing(const Watched& watched, std::size_t i, std::size_t j) const {
+  if (!watched.pair) return 1;
   std::vector<double> x(dim_), y(dim_);
   const auto inside = [&](double theta) {
-    stepper.interpolate_point(i, theta, x);
-    stepper.interpolate_point(j, theta, y);
+    watched.pair(theta, i, j, x, y);
     return squared_distance(x, y) <= radius_ * radius_;
   };
   double low = 0, high = 1;

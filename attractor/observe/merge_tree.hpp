@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -36,6 +37,9 @@ class MergeTree {
              std::span<const std::uint32_t> owner);
   /// owner[i]: the token of the state that original token i belongs to (during the whole step).
   void watch(const flow::Step& step, std::span<const std::uint32_t> owner);
+  /// The same of all original tokens: where they are at a fraction of the step.
+  using TokensAt = std::function<std::vector<double>(double theta)>;
+  void watch(const flow::Step& step, const TokensAt& tokens);
 
   const std::vector<Merge>& merges() const { return merges_; }  // ascending in time
   std::vector<Linkage> linkage() const;
@@ -47,9 +51,18 @@ class MergeTree {
 
  private:
   struct Link;
-  std::vector<Link> new_links(const flow::Step& step, std::span<const std::uint32_t> owner,
-                              std::span<const std::uint32_t> now) const;
-  double crossing(const flow::Step& step, std::size_t i, std::size_t j) const;
+  /// What is watched over a step: tokens, each standing for one or several originals.
+  struct Watched {
+    const flow::Step& step;
+    std::span<const double> after;
+    std::span<const std::uint32_t> owner;
+    std::function<void(double theta, std::size_t i, std::size_t j, std::span<double> x,
+                       std::span<double> y)>
+        pair;  // two of them on the way; empty: not known
+  };
+  void watch(const Watched& watched);
+  std::vector<Link> new_links(const Watched& watched, std::span<const std::uint32_t> now) const;
+  double crossing(const Watched& watched, std::size_t i, std::size_t j) const;
   void restrict_to(std::span<const std::uint32_t> now);
 
   std::size_t tokens_, dim_;

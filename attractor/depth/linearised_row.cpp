@@ -1,0 +1,145 @@
+#include "attractor/depth/linearised_row.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "attractor/kernels/attention_rows.hpp"
+#include "attractor/kernels/logit_panels.hpp"
+#include "attractor/space/space.hpp"
+
+namespace attractor::depth {
+namespace {
+
+std::vector<double> products(const std::vector<double>& matrix, std::span<const double> state,
+                             std::size_t dim) {
+  std::vector<double> rows(matrix.empty() ? 0 : state.size());
+  if (!matrix.empty()) kernels::row_products(state, matrix, dim, rows, Precision::f64);
+  return rows;
+}
+
+void multiply(const std::vector<double>& matrix, std::span<const double> x, std::span<double> out) {
+  const std::size_t dim = x.size();
+  if (matrix.empty()) {
+    std::copy(x.begin(), x.end(), out.begin());
+    return;
+  }
+  for (std::size_t a = 0; a < dim; ++a) out[a] = dot(std::span(matrix).subspan(a * dim, dim), x);
+}
+
+}  // namespace
+
+RowSources::RowSources(const Attention& map, std::span<const double> tokens,
+                       std::span<const double> mass, double all)
+    : attention(map),
+      state(tokens),
+      masses(mass),
+      total(all),
+      keys(products(map.key, tokens, map.dim)),
+      values(products(map.value, tokens, map.dim)) {}
+
+std::span<const double> LinearisedRow::row(const std::vector<double>& rows, std::size_t j) const {
+  const std::size_t dim = sources_.attention.dim;
+  return (rows.empty() ? sources_.state : std::span<const double>(rows)).subspan(j * dim, dim);
+}
+
+LinearisedRow::LinearisedRow(const RowSources& sources, std::size_t token, double log_unit)
+    : sources_(sources), token_(token), query_(sources.attention.dim) {
+  const Attention& attention = sources.attention;
+  const std::size_t dim = attention.dim, count = sources.masses.size();
+  const bool softmax = attention.rule == Rule::softmax;
+  const auto c = sources.state.subspan(token * dim, dim);
+  const auto own_key = row(sources.keys, token), own_value = row(sources.values, token);
+  multiply(attention.query, c, query_);
+  // Logits relative to the own one: of differences, so that near tokens keep their digits.
+  std::vector<double> logit(count);
+  const double own =
+      attention.by_distance() ? attention.beta : attention.beta * dot(query_, own_key);
+  double top = 0;
+  for (std::size_t j = 0; j < count; ++j) {
+    const auto key = row(sources.keys, j);
+    double along = 0;
+    if (attention.by_distance())
+      along = -0.5 * squared_distance(key, c);
+    else
+      for (std::size_t a = 0; a < dim; ++a) along += query_[a] * (key[a] - own_key[a]);
+    logit[j] = attention.beta * along;
+    top = std::max(top, logit[j]);
+  }
+  double z = 0;
+  for (std::size_t j = 0; j < count; ++j) z += sources.masses[j] * std::exp(logit[j] - top);
+  log_partition_ = own + top + std::log(z);
+  // ln of what one unit of mass with the own logit weighs.
+  const double unit =
+      softmax ? log_unit - top - std::log(z) : log_unit + own - std::log(sources.total);
+  const auto capped = [](double log) { return std::exp(std::min(log, 690.0)); };
+
+  mean_key_.assign(dim, 0.0);
+  mean_pull_.assign(dim, 0.0);
+  std::vector<double> pull(dim, 0.0), key_length(count), value_length(count), weight(count);
+  double all = 0, heaviest = 0;
+  for (std::size_t j = 0; j < count; ++j) {
+    weight[j] = sources.masses[j] * capped(unit + logit[j]);
+    all += weight[j];
+    const auto key = row(sources.keys, j), value = row(sources.values, j);
+    const double share = sources.masses[j] * std::exp(logit[j] - top) / z;
+    double keys = 0, values = 0;
+    for (std::size_t a = 0; a < dim; ++a) {
+      const double dk = key[a] - (softmax ? own_key[a] : 0), dv = value[a] - own_value[a];
+      pull[a] += weight[j] * dv;
+      if (softmax) mean_key_[a] += share * dk;
+      const double v = softmax ? dv : value[a];
+      keys += dk * dk;
+      values += v * v;
+    }
+    key_length[j] = std::sqrt(keys);
+    value_length[j] = std::sqrt(values);
+    heaviest = std::max(heaviest, weight[j] * key_length[j] * value_length[j]);
+  }
+  for (std::size_t j = 0; j < count; ++j) {
+    const double felt = weight[j] * key_length[j] * value_length[j];
+    if (felt <= 1e-18 * heaviest || felt == 0) continue;
+    felt_.push_back(j);
+    weight_.push_back(attention.beta * weight[j]);
+    size_ += attention.beta * felt;
+  }
+  if (softmax)
+    for (std::size_t a = 0; a < dim; ++a) mean_pull_[a] = attention.beta * pull[a];
+
+  // A = (sum of weights) v_c + pull; with V = I its first part is normal.
+  const double share = softmax ? capped(log_unit) : all;
+  rate_ = -share * dot(c, own_value) - dot(c, pull);
+  velocity_ = pull;
+  if (!sources.values.empty())
+    for (std::size_t a = 0; a < dim; ++a) velocity_[a] += share * own_value[a];
+  Sphere(dim).project(c, velocity_);
+  double query_norm = 1;
+  if (!attention.query.empty()) query_norm = norm(attention.query);
+  size_ = query_norm * (size_ + norm(mean_pull_) * norm(mean_key_)) + norm(velocity_);
+}
+
+void LinearisedRow::add_product(std::span<const double> xi, double factor,
+                                std::span<double> out) const {
+  const Attention& attention = sources_.attention;
+  const std::size_t dim = attention.dim;
+  const bool softmax = attention.rule == Rule::softmax;
+  const auto c = sources_.state.subspan(token_ * dim, dim);
+  const auto own_key = row(sources_.keys, token_), own_value = row(sources_.values, token_);
+  multiply(attention.query, xi, query_);
+  const double own_along = softmax ? dot(own_key, query_) : 0;
+  std::vector<double> sum(dim, 0.0);
+  for (std::size_t k = 0; k < felt_.size(); ++k) {
+    const auto key = row(sources_.keys, felt_[k]), value = row(sources_.values, felt_[k]);
+    const double along = weight_[k] * (dot(key, query_) - own_along);
+    for (std::size_t a = 0; a < dim; ++a)
+      sum[a] += along * (value[a] - (softmax ? own_value[a] : 0));
+  }
+  if (softmax) {
+    const double mean = dot(mean_key_, query_);
+    for (std::size_t a = 0; a < dim; ++a) sum[a] -= mean * mean_pull_[a];
+  }
+  Sphere(dim).project(c, sum);
+  const double turn = dot(velocity_, xi);
+  for (std::size_t a = 0; a < dim; ++a) out[a] += factor * (sum[a] - turn * c[a]);
+}
+
+}  // namespace attractor::depth

@@ -1,0 +1,141 @@
+#include "attractor/depth/merge_shift.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "attractor/depth/attention_flow.hpp"
+#include "attractor/depth/linearised_row.hpp"
+
+namespace attractor::depth {
+namespace {
+
+/// Members of one group before it is replaced.
+struct Members {
+  std::vector<double> mean;  // velocity
+  double mass = 0, contraction = 0, longest = 0;
+};
+
+Members members_of(const Group& group, std::span<const double> masses,
+                   std::span<const double> state, std::span<const double> velocity) {
+  const std::size_t dim = group.centre.size();
+  Members m{.mean = std::vector<double>(dim, 0.0)};
+  for (const std::uint32_t i : group.members) {
+    m.mass += masses[i];
+    for (std::size_t a = 0; a < dim; ++a) m.mean[a] += masses[i] * velocity[i * dim + a];
+  }
+  for (double& c : m.mean) c /= m.mass;
+  double inward = 0, spread = 0;
+  for (const std::uint32_t i : group.members) {
+    double squared = 0;
+    for (std::size_t a = 0; a < dim; ++a) {
+      const double xi = state[i * dim + a] - group.centre[a];
+      inward -= masses[i] * xi * (velocity[i * dim + a] - m.mean[a]);
+      squared += xi * xi;
+    }
+    spread += masses[i] * squared;
+    m.longest = std::max(m.longest, std::sqrt(squared));
+  }
+  m.contraction = spread > 0 ? inward / spread : 0;
+  return m;
+}
+
+/// The largest |v_i - v_c - J xi_i| over the members.
+double largest_remainder(const Group& group, std::span<const double> state,
+                         std::span<const double> velocity, const LinearisedRow& row,
+                         std::span<const double> centre_velocity) {
+  const std::size_t dim = group.centre.size();
+  double largest = 0;
+  std::vector<double> xi(dim), rest(dim);
+  for (const std::uint32_t i : group.members) {
+    for (std::size_t a = 0; a < dim; ++a) {
+      xi[a] = state[i * dim + a] - group.centre[a];
+      rest[a] = centre_velocity[a] - velocity[i * dim + a] + row.rate() * xi[a];
+    }
+    row.add_product(xi, 1, rest);
+    Sphere(dim).project(group.centre, rest);
+    largest = std::max(largest, norm(rest));
+  }
+  return largest;
+}
+
+}  // namespace
+
+void coalesce_counted(AttentionFlow& flow, std::vector<Group> groups, const flow::Time& now,
+                      std::vector<double>& state) {
+  TokenGroups& book = flow.groups();
+  if (book.count() > kMostMeasured) {  // (1 + beta) S of each group, by coalescing_groups()
+    for (const Group& group : groups) book.count_bound(group.error);
+    book.coalesce(groups, now, state);
+    return;
+  }
+  const std::size_t dim = flow.attention().dim;
+  const std::vector<double> before = state, masses(book.masses().begin(), book.masses().end());
+  std::vector<double> old(state.size());
+  flow.drift(state, flow.log_unit(), old);
+  std::vector<Members> members;
+  double slowest = 0;
+  for (const Group& group : groups) {
+    members.push_back(members_of(group, masses, before, old));
+    const double a = members.back().contraction;
+    if (a > 0) slowest = slowest > 0 ? std::min(slowest, a) : a;
+  }
+  const std::vector<std::uint32_t> place = book.coalesce(groups, now, state);
+  std::vector<double> fresh(state.size()), expected(state.size());
+  flow.drift(state, flow.log_unit(), fresh);
+  if (slowest == 0) return;  // coincident members: nothing was displaced
+  for (std::size_t i = 0; i < place.size(); ++i)
+    std::copy_n(old.begin() + static_cast<std::ptrdiff_t>(i * dim), dim,
+                expected.begin() + static_cast<std::ptrdiff_t>(place[i] * dim));
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    std::copy(
+        members[g].mean.begin(), members[g].mean.end(),
+        expected.begin() + static_cast<std::ptrdiff_t>(place[groups[g].members.front()] * dim));
+  double committed = 0;
+  std::vector<double> shift(dim);
+  for (std::size_t s = 0; s < book.count(); ++s) {
+    for (std::size_t a = 0; a < dim; ++a)
+      shift[a] = (fresh[s * dim + a] - expected[s * dim + a]) / (2 * slowest);
+    flow.space().project(std::span(state).subspan(s * dim, dim), shift);
+    committed = std::max(committed, norm(shift));
+    for (std::size_t a = 0; a < dim; ++a) book.shift()[s * dim + a] += shift[a];
+    book.doubt()[s] += 0.5 * norm(shift);
+  }
+  const RowSources sources(flow.attention(), state, book.masses(), book.total());
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    if (!(members[g].contraction > 0)) continue;
+    const std::size_t s = place[groups[g].members.front()];
+    const LinearisedRow row(sources, s, flow.log_unit());
+    const double rest =
+        largest_remainder(groups[g], before, old, row, std::span(fresh).subspan(s * dim, dim));
+    double& relative = book.below()[s].relative_error;
+    relative = std::max(relative, rest / (members[g].contraction * members[g].longest));
+  }
+  book.count_committed(committed, groups);
+}
+
+void carry_shift(AttentionFlow& flow, const flow::Stretch& stretch, flow::Stepper& stepper) {
+  std::vector<double>& shift = flow.groups().shift();
+  const std::size_t dim = flow.attention().dim, count = flow.groups().count();
+  if (shift.empty() || count > kMostShifted || stretch.after.empty()) return;
+  double largest = 0;
+  for (const double c : shift) largest = std::max(largest, std::abs(c));
+  if (!(largest > 0)) return;
+  // Far above rounding, far below the kernel's width.
+  const double scale = 1e-6 / std::sqrt(1 + flow.attention().beta) / largest;
+  std::vector<double> moved(stretch.before.begin(), stretch.before.end());
+  for (std::size_t k = 0; k < moved.size(); ++k) moved[k] += scale * shift[k];
+  for (std::size_t s = 0; s < count; ++s)
+    flow.space().retract(std::span(moved).subspan(s * dim, dim));
+  stepper.restart();
+  const auto error = stepper.attempt(flow, stretch.start, moved, stretch.h, stretch.log_unit);
+  if (!error || std::isnan(*error)) return;
+  const double before = norm(shift);
+  for (std::size_t k = 0; k < shift.size(); ++k)
+    shift[k] = (stepper.next()[k] - stretch.after[k]) / scale;
+  // What is common to all tokens neither grows nor shrinks; the doubt may be of that kind.
+  const double growth = std::max(1.0, norm(shift) / before);
+  for (double& doubt : flow.groups().doubt()) doubt *= growth;
+}
+
+}  // namespace attractor::depth

@@ -1,0 +1,93 @@
+#include "attractor/experiment/flow_verify.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "attractor/base/error.hpp"
+#include "attractor/experiment/flow_model.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+constexpr double kFinestTolerance = 1e-14;
+constexpr double kShort = 1e4;           // natural units of time: a run without coalescence ends
+constexpr double kDenseTokens = 20'000;  // up to so many, dense sums are the better reference
+
+double natural_time(const FlowParameters& p) {
+  return p.dynamics == "usa" ? p.time * std::exp(std::min(700.0, p.beta)) : p.time;
+}
+
+void refine_engine(FlowParameters& p, std::size_t tokens, std::size_t dim) {
+  const std::string engine = engine_of(p, tokens, dim);
+  if (!is_linear(engine)) return;
+  if (static_cast<double>(tokens) <= kDenseTokens) {
+    p.engine = "dense";
+    return;
+  }
+  const double finest = engine == "circle" ? 1e-12 : kSphereAccuracy;
+  const double wanted = std::min(p.accuracy / 100, p.tolerance);
+  p.engine = engine;
+  p.accuracy = std::max(finest, wanted);
+  if (p.accuracy > p.tolerance)
+    throw Error(
+        fmt::format("verify takes a hundredth of the tolerance, {:g}; engine {} is accurate "
+                    "to {:g} at best: give a tolerance of {:g} or more",
+                    p.tolerance, engine, finest, 100 * finest));
+}
+
+}  // namespace
+
+FlowParameters finer(const FlowParameters& parameters, std::size_t tokens, std::size_t dim) {
+  FlowParameters p = parameters;
+  p.precision = "double";
+  if ((p.noise > 0 || p.common_noise > 0) && p.noise_substeps % 4 != 0)
+    throw Error(
+        fmt::format("verify follows the same noise with steps four times finer: noise-substeps = "
+                    "{} must be a multiple of 4",
+                    p.noise_substeps));
+  if (stepper_of(p) != "adaptive") {
+    p.step /= 4;
+    if (p.noise > 0 || p.common_noise > 0) p.noise_substeps /= 4;  // the same path
+    refine_engine(p, tokens, dim);
+    return p;
+  }
+  p.tolerance /= 100;
+  if (p.tolerance < kFinestTolerance * (1 - 1e-9))
+    throw Error(
+        fmt::format("verify takes a hundredth of tolerance = {:g}, below the {:g} that double "
+                    "precision allows; give a tolerance of {:g} or more",
+                    parameters.tolerance, kFinestTolerance, 100 * kFinestTolerance));
+  refine_engine(p, tokens, dim);
+  if (is_plain(p) && p.space == "sphere" && !is_linear(p.engine)) {
+    if (natural_time(p) <= kShort)
+      p.merge_radius = "off";
+    else if (p.merge_radius != "auto" && p.merge_radius != "off")
+      p.merge_radius = fmt::format("{}", std::max(1e-12, std::stod(p.merge_radius) / 10));
+  }
+  return p;
+}
+
+Verification compare(const FlowRecord& record, const FlowRecord& reference) {
+  Verification v{.status = reference.status, .layer_status = reference.layer_status};
+  v.coalesced = reference.merge_radius > 0;
+  if (!v.delivered()) {
+    v.error = v.length_error = v.time_error = std::numeric_limits<double>::quiet_NaN();
+    return v;
+  }
+  const Snapshot &a = record.snapshots.back(), &b = reference.snapshots.back();
+  double worst = 0;
+  for (std::size_t i = 0; i < a.positions.size(); i += record.dim)
+    worst = std::max(worst, squared_distance(std::span(a.positions).subspan(i, record.dim),
+                                             std::span(b.positions).subspan(i, record.dim)));
+  v.error = std::sqrt(worst);
+  for (std::size_t i = 0; i < std::min(a.norms.size(), b.norms.size()); ++i)
+    v.length_error = std::max(v.length_error, std::abs(a.norms[i] - b.norms[i]) / b.norms[i]);
+  if (std::isinf(record.parameters.time))
+    v.time_error = std::abs(record.time.log() - reference.time.log());
+  return v;
+}
+
+}  // namespace attractor::experiment
