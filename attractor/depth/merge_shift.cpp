@@ -59,6 +59,22 @@ double largest_remainder(const Group& group, std::span<const double> state,
   return largest;
 }
 
+/// One or three, by token and event: see the header.
+double doubted(std::uint32_t token, std::size_t event) {
+  const std::uint64_t mixed = (token + 0x9E3779B97F4A7C15ULL * (event + 1)) * 0xBF58476D1CE4E5B9ULL;
+  return (mixed >> 40 & 1) != 0 ? 3 : 1;
+}
+
+/// The delay in another unit of time, with the speeds in that unit.
+void set_speed(TokenGroups::Delay& delay, std::span<const double> velocity, std::size_t dim,
+               double log_unit) {
+  delay.time *= std::exp(std::clamp(delay.log_unit - log_unit, -690.0, 690.0));
+  delay.log_unit = log_unit;
+  delay.speed = 0;
+  for (std::size_t k = 0; k < velocity.size(); k += dim)
+    delay.speed = std::max(delay.speed, norm(velocity.subspan(k, dim)));
+}
+
 }  // namespace
 
 void coalesce_counted(AttentionFlow& flow, std::vector<Group> groups, const flow::Time& now,
@@ -83,6 +99,7 @@ void coalesce_counted(AttentionFlow& flow, std::vector<Group> groups, const flow
   const std::vector<std::uint32_t> place = book.coalesce(groups, now, state);
   std::vector<double> fresh(state.size()), expected(state.size());
   flow.drift(state, flow.log_unit(), fresh);
+  set_speed(book.delay(), fresh, dim, flow.log_unit());
   if (slowest == 0) return;  // coincident members: nothing was displaced
   for (std::size_t i = 0; i < place.size(); ++i)
     std::copy_n(old.begin() + static_cast<std::ptrdiff_t>(i * dim), dim,
@@ -98,8 +115,8 @@ void coalesce_counted(AttentionFlow& flow, std::vector<Group> groups, const flow
       shift[a] = (fresh[s * dim + a] - expected[s * dim + a]) / (2 * slowest);
     flow.space().project(std::span(state).subspan(s * dim, dim), shift);
     committed = std::max(committed, norm(shift));
-    for (std::size_t a = 0; a < dim; ++a) book.shift()[s * dim + a] += shift[a];
-    book.doubt()[s] += 0.5 * norm(shift);
+    const double factor = doubted(book.names()[s], book.coalescences().size());
+    for (std::size_t a = 0; a < dim; ++a) book.shift()[s * dim + a] += factor * shift[a];
   }
   const RowSources sources(flow.attention(), state, book.masses(), book.total());
   for (std::size_t g = 0; g < groups.size(); ++g) {
@@ -114,10 +131,40 @@ void coalesce_counted(AttentionFlow& flow, std::vector<Group> groups, const flow
   book.count_committed(committed, groups);
 }
 
+namespace {
+
+/// Moves what of the shift lies along the velocity into the delay, which the flow conserves.
+void split_off_delay(AttentionFlow& flow, const flow::Stretch& stretch) {
+  const std::size_t dim = flow.attention().dim;
+  std::vector<double>& shift = flow.groups().shift();
+  TokenGroups::Delay& delay = flow.groups().delay();
+  std::vector<double> velocity(shift.size());
+  flow.drift(stretch.after, stretch.log_unit, velocity);
+  set_speed(delay, velocity, dim, stretch.log_unit);
+  const double squared = dot(velocity, velocity);
+  const double along = squared > 1e-280 ? dot(shift, velocity) / squared : 0;
+  if (!std::isfinite(delay.time + along)) return;
+  delay.time += along;
+  for (std::size_t k = 0; k < shift.size(); ++k) shift[k] -= along * velocity[k];
+  // Linear growth means nothing beyond the size of the sphere.
+  for (std::size_t k = 0; k < shift.size(); k += dim) {
+    const auto row = std::span(shift).subspan(k, dim);
+    const double length = norm(row);
+    if (length > 1)
+      for (double& c : row) c /= length;
+  }
+}
+
+}  // namespace
+
 void carry_shift(AttentionFlow& flow, const flow::Stretch& stretch, flow::Stepper& stepper) {
   std::vector<double>& shift = flow.groups().shift();
   const std::size_t dim = flow.attention().dim, count = flow.groups().count();
-  if (shift.empty() || count > kMostShifted || stretch.after.empty()) return;
+  if (stretch.after.empty()) {  // at rest: nothing is late
+    flow.groups().delay().speed = 0;
+    return;
+  }
+  if (shift.empty() || count > kMostShifted) return;
   double largest = 0;
   for (const double c : shift) largest = std::max(largest, std::abs(c));
   if (!(largest > 0)) return;
@@ -130,12 +177,9 @@ void carry_shift(AttentionFlow& flow, const flow::Stretch& stretch, flow::Steppe
   stepper.restart();
   const auto error = stepper.attempt(flow, stretch.start, moved, stretch.h, stretch.log_unit);
   if (!error || std::isnan(*error)) return;
-  const double before = norm(shift);
   for (std::size_t k = 0; k < shift.size(); ++k)
     shift[k] = (stepper.next()[k] - stretch.after[k]) / scale;
-  // What is common to all tokens neither grows nor shrinks; the doubt may be of that kind.
-  const double growth = std::max(1.0, norm(shift) / before);
-  for (double& doubt : flow.groups().doubt()) doubt *= growth;
+  split_off_delay(flow, stretch);
 }
 
 }  // namespace attractor::depth

@@ -5,12 +5,16 @@
 // decays like e^{-2at}, a the contraction rate of the group, so it displaces tokens by D / 2a.
 // Afterwards the displacement goes with the flow: s(t) is carried as the difference of two steps,
 // from x and from x + e s, so that what approaches a cluster or leaves a saddle amplifies it as it
-// does any perturbation. Above kMostShifted tokens it is kept as it is. D / 2a is itself an
-// estimate: half of it is counted as doubt, which is averaged, never cancelled, where groups join.
+// does any perturbation. What of it lies along the velocity is a delay t, s = t v + rest: the flow
+// conserves t, so that clusters which speed up by e^{c beta} before they join, and stop, do not
+// leave the sum of two huge terms. Above kMostShifted tokens the shift is kept as it is. D / 2a is
+// itself an estimate, and where groups join, the shifts of their members may cancel in it but not
+// in truth: each is taken once or three times, at random, so that such sums keep the size of their
+// uncertainty.
 //
 // The members follow c by a linear equation; v_i - v_c - J xi_i is what that leaves out, and
 // contraction makes of it a relative error of |v_i - v_c - J xi_i| / (a |xi|) of the offsets.
-// Cost: two velocities for each coalescence, six for each step.
+// Cost: two velocities for each coalescence, seven for each step.
 #pragma once
 
 #include <span>

@@ -13,6 +13,7 @@ namespace attractor::depth {
 namespace {
 
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+constexpr double kSafety = 4;
 constexpr double kNowhere = -std::numeric_limits<double>::infinity();
 
 std::span<const double> vector_of(const LogVectors& v, std::size_t k, std::size_t dim) {
@@ -145,12 +146,14 @@ std::vector<double> TokenGroups::expand(std::span<const double> state) const {
 
 double TokenGroups::merge_error() const {
   double shifted = 0, inside = 0;
-  for (std::size_t s = 0; s < doubt_.size(); ++s)
-    shifted = std::max(shifted, norm(std::span(shift_).subspan(s * dim_, dim_)) + doubt_[s]);
+  for (std::size_t k = 0; k < shift_.size(); k += dim_)
+    shifted = std::max(shifted, norm(std::span(shift_).subspan(k, dim_)));
   for (std::size_t s = 0; s < below_.size(); ++s)
     if (below_[s].relative_error > 0)
       inside = std::max(inside, below_[s].relative_error * extent(s));
-  return 2 * (shifted + inside) + bound_;
+  // Nothing is farther off than across the sphere.
+  const double late = std::min(2.0, std::abs(delay_.time) * delay_.speed);
+  return std::min(2.0, kSafety * (shifted + late + inside) + bound_);
 }
 
 double TokenGroups::offset_error() const {
@@ -198,10 +201,7 @@ std::vector<std::uint32_t> TokenGroups::coalesce(const std::vector<Group>& group
     root_ = names_;
     below_.resize(count());
   }
-  if (shift_.empty()) {
-    shift_.assign(state.size(), 0.0);
-    doubt_.assign(count(), 0.0);
-  }
+  if (shift_.empty()) shift_.assign(state.size(), 0.0);
   const auto at = [&](std::vector<double>& rows, std::size_t i) {
     return rows.begin() + static_cast<std::ptrdiff_t>(i * dim);
   };
@@ -211,16 +211,14 @@ std::vector<std::uint32_t> TokenGroups::coalesce(const std::vector<Group>& group
     const std::uint32_t into = group.members.front();
     adopt(group, state, dim);
     std::vector<double> shifted(dim, 0.0);
-    double mass = 0, doubt = 0;
+    double mass = 0;
     for (const std::uint32_t member : group.members) {
       target[member] = into;
       mass += masses_[member];
-      doubt += masses_[member] * doubt_[member];
       for (std::size_t c = 0; c < dim; ++c)
         shifted[c] += masses_[member] * shift_[member * dim + c];
     }
     for (double& c : shifted) c /= mass;
-    doubt_[into] = doubt / mass;
     std::copy(group.centre.begin(), group.centre.end(), at(state, into));
     std::copy(shifted.begin(), shifted.end(), at(shift_, into));
     const double share = group.error / static_cast<double>(group.members.size() - 1);
@@ -234,13 +232,11 @@ std::vector<std::uint32_t> TokenGroups::coalesce(const std::vector<Group>& group
     std::copy_n(at(state, i), dim, at(state, kept));
     std::copy_n(at(shift_, i), dim, at(shift_, kept));
     root_[kept] = root_[i];
-    doubt_[kept] = doubt_[i];
     if (kept != i) below_[kept] = std::move(below_[i]);
     place[i] = kept++;
   }
   state.resize(kept * dim);
   shift_.resize(kept * dim);
-  doubt_.resize(kept);
   root_.resize(kept);
   below_.resize(kept);
   std::vector<std::uint32_t> owner = owner_;
@@ -293,7 +289,7 @@ void TokenGroups::split(std::size_t token, std::vector<double>& state) {
     if (owner[i] == token) owner[i] = static_cast<std::uint32_t>(count()) + child_of[i];
   }
   std::vector<std::uint32_t> place(count() + roots.size(), kNone);
-  std::vector<double> new_state, new_shift, new_doubt;
+  std::vector<double> new_state, new_shift;
   std::vector<std::uint32_t> new_root;
   std::vector<Offsets> new_below;
   for (std::uint32_t& o : owner) {
@@ -306,7 +302,6 @@ void TokenGroups::split(std::size_t token, std::vector<double>& state) {
       const auto row = part ? std::span(positions).subspan(k * dim, dim)
                             : std::span(state).subspan(k * dim, dim);
       const auto moved = std::span(shift_).subspan((part ? token : k) * dim, dim);
-      new_doubt.push_back(doubt_[part ? token : k]);
       new_state.insert(new_state.end(), row.begin(), row.end());
       new_shift.insert(new_shift.end(), moved.begin(), moved.end());
     }
@@ -314,7 +309,6 @@ void TokenGroups::split(std::size_t token, std::vector<double>& state) {
   }
   state = std::move(new_state);
   shift_ = std::move(new_shift);
-  doubt_ = std::move(new_doubt);
   root_ = std::move(new_root);
   below_ = std::move(new_below);
   set_owner(std::move(owner));
@@ -337,9 +331,8 @@ TokenGroups::Book TokenGroups::book() const {
     if (o.axes) put_vectors(o.base);
     put_vectors(o.now);
   }
-  put(bound_);
-  for (const std::vector<double>* rows : {&shift_, &doubt_})
-    book.numbers.insert(book.numbers.end(), rows->begin(), rows->end());
+  for (const double x : {bound_, delay_.time, delay_.log_unit, delay_.speed}) put(x);
+  book.numbers.insert(book.numbers.end(), shift_.begin(), shift_.end());
   return book;
 }
 
@@ -391,7 +384,6 @@ void TokenGroups::restore(std::vector<std::uint32_t> owner, std::vector<Coalesce
   root_.clear();
   below_.clear();
   shift_.clear();
-  doubt_.clear();
   dim_ = nodes > 0 ? dim : 0;
   BookReader in(book.numbers);
   BookReader::require(nodes == 0 || nodes >= owner_.size());
@@ -413,11 +405,11 @@ void TokenGroups::restore(std::vector<std::uint32_t> owner, std::vector<Coalesce
     below_.push_back(std::move(o));
   }
   bound_ = nodes > 0 ? in.next() : 0;
-  BookReader::require(bound_ >= 0);
-  if (nodes > 0) {
-    shift_ = in.take(count() * dim);
-    doubt_ = in.take(count());
-  }
+  delay_ = {};
+  if (nodes > 0) delay_ = {.time = in.next(), .log_unit = in.next(), .speed = in.next()};
+  BookReader::require(bound_ >= 0 && std::isfinite(delay_.time) && std::isfinite(delay_.log_unit) &&
+                      delay_.speed >= 0);
+  if (nodes > 0) shift_ = in.take(count() * dim);
   BookReader::require(in.at_end());
   check_tree();
 }

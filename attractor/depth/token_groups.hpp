@@ -61,6 +61,8 @@ class TokenGroups {
   /// Original tokens that each stands for.
   std::span<const double> masses() const { return masses_; }
   double total() const { return static_cast<double>(owner_.size()); }
+  /// The first original token of each.
+  std::span<const std::uint32_t> names() const { return names_; }
   /// For each original token, the token of the state it now belongs to.
   std::span<const std::uint32_t> owner() const { return owner_; }
   const std::vector<Coalescence>& coalescences() const { return coalescences_; }
@@ -96,11 +98,16 @@ class TokenGroups {
   // What the flow moves along with the state.
   std::span<Offsets> below() { return below_; }
   std::span<const Offsets> below() const { return below_; }
-  /// Estimated displacement of each token of the state by coalescence; empty: none.
+  /// Estimated displacement by coalescence (merge_shift.hpp): of each token of the state beside a
+  /// delay; empty: none.
   std::vector<double>& shift() { return shift_; }
   const std::vector<double>& shift() const { return shift_; }
-  /// How far each shift itself may be off; unlike shifts, these do not cancel.
-  std::vector<double>& doubt() { return doubt_; }
+  /// All tokens are where they should have been so much earlier, in units e^log_unit of time; they
+  /// move at most at this speed.
+  struct Delay {
+    double time = 0, log_unit = 0, speed = 0;
+  };
+  Delay& delay() { return delay_; }
 
   /// All of it beside owner and coalescences, for a checkpoint.
   struct Book {
@@ -126,7 +133,8 @@ class TokenGroups {
   std::vector<Coalescence> coalescences_;
   std::vector<std::uint32_t> parent_, root_;  // of nodes; node of each token. Empty: no offsets
   std::vector<Offsets> below_;                // of each token of the state. Empty: no offsets
-  std::vector<double> shift_, doubt_;
+  std::vector<double> shift_;
+  Delay delay_;
   double bound_ = 0;
   std::size_t dim_ = 0;  // once there are offsets
 };

@@ -326,7 +326,9 @@ class Experiment {
     record_.selected = model_.selected(progress_.time, state);
     record_.coalescences = model_.groups().coalescences();
     record_.merge_error = model_.groups().merge_error();
-    record_.offset_error = model_.groups().offset_error();
+    // Of what the stepper leaves, a tolerance, and of what the linear equation leaves out.
+    if (model_.groups().has_offsets())
+      record_.offset_error = model_.groups().offset_error() + p_.tolerance / record_.merge_radius;
     record_.owner.assign(model_.groups().owner().begin(), model_.groups().owner().end());
     return std::move(record_);
   }
