@@ -49,6 +49,8 @@ LinearisedRow::LinearisedRow(const RowSources& sources, std::size_t token, doubl
   const bool softmax = attention.rule == Rule::softmax;
   const auto c = sources.state.subspan(token * dim, dim);
   const auto own_key = row(sources.keys, token), own_value = row(sources.values, token);
+  // The own key and value are normal to every offset with identity weights, and cancel in softmax.
+  near_ = softmax || (attention.by_distance() && attention.value.empty());
   multiply(attention.query, c, query_);
   // Logits relative to the own one: of differences, so that near tokens keep their digits.
   std::vector<double> logit(count);
@@ -84,10 +86,10 @@ LinearisedRow::LinearisedRow(const RowSources& sources, std::size_t token, doubl
     const double share = sources.masses[j] * std::exp(logit[j] - top) / z;
     double keys = 0, values = 0;
     for (std::size_t a = 0; a < dim; ++a) {
-      const double dk = key[a] - (softmax ? own_key[a] : 0), dv = value[a] - own_value[a];
+      const double dk = key[a] - (near_ ? own_key[a] : 0), dv = value[a] - own_value[a];
       pull[a] += weight[j] * dv;
       if (softmax) mean_key_[a] += share * dk;
-      const double v = softmax ? dv : value[a];
+      const double v = near_ ? dv : value[a];
       keys += dk * dk;
       values += v * v;
     }
@@ -125,13 +127,12 @@ void LinearisedRow::add_product(std::span<const double> xi, double factor,
   const auto c = sources_.state.subspan(token_ * dim, dim);
   const auto own_key = row(sources_.keys, token_), own_value = row(sources_.values, token_);
   multiply(attention.query, xi, query_);
-  const double own_along = softmax ? dot(own_key, query_) : 0;
+  const double own_along = near_ ? dot(own_key, query_) : 0;
   std::vector<double> sum(dim, 0.0);
   for (std::size_t k = 0; k < felt_.size(); ++k) {
     const auto key = row(sources_.keys, felt_[k]), value = row(sources_.values, felt_[k]);
     const double along = weight_[k] * (dot(key, query_) - own_along);
-    for (std::size_t a = 0; a < dim; ++a)
-      sum[a] += along * (value[a] - (softmax ? own_value[a] : 0));
+    for (std::size_t a = 0; a < dim; ++a) sum[a] += along * (value[a] - (near_ ? own_value[a] : 0));
   }
   if (softmax) {
     const double mean = dot(mean_key_, query_);

@@ -51,6 +51,7 @@ class LinearisedRow {
 
   const RowSources& sources_;
   std::size_t token_;
+  bool near_ = true;  // keys and values count by their difference to those of c
   double rate_ = 0, size_ = 0, log_partition_ = 0;
   std::vector<std::size_t> felt_;             // tokens whose weight counts
   std::vector<double> weight_;                // of those, beta included

@@ -1,5 +1,6 @@
 #include "attractor/depth/offset_flow.hpp"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,13 +16,49 @@ namespace {
 
 constexpr double kNode = 0.28867513459481287;  // sqrt 3 / 6
 constexpr double kNegligible = 1e-14;          // of an exponent
-constexpr double kMostPieces = 64;
+constexpr double kMostPieces = 16;
+constexpr std::size_t kMostSquared = 128;  // dimensions in which matrices are squared
 
 /// One centre at the two nodes of a stretch.
 struct Nodes {
   const LinearisedRow &first, &second;
   double h;
 };
+
+/// A matrix times e^log.
+struct LogMatrix {
+  Eigen::MatrixXd matrix;
+  double log = 0;
+};
+
+/// e^{h (p K_1 + q K_2)} as a matrix, by squaring; the logarithm keeps it in range.
+LogMatrix exponential_matrix(const Nodes& n, double p, double q, std::size_t dim) {
+  const auto d = static_cast<Eigen::Index>(dim);
+  Eigen::MatrixXd m = Eigen::MatrixXd::Zero(d, d);
+  std::vector<double> axis(dim), column(dim);
+  for (Eigen::Index a = 0; a < d; ++a) {
+    axis.assign(dim, 0.0);
+    axis[static_cast<std::size_t>(a)] = 1;
+    column.assign(dim, 0.0);
+    n.first.add_product(axis, n.h * p, column);
+    n.second.add_product(axis, n.h * q, column);
+    m.col(a) = Eigen::Map<const Eigen::VectorXd>(column.data(), d);
+  }
+  const double size = m.norm();
+  const int squarings =
+      std::max(0, static_cast<int>(std::ceil(std::log2(std::max(size, 1e-300)))) + 1);
+  m *= std::ldexp(1.0, -squarings);
+  LogMatrix result{.matrix = Eigen::MatrixXd::Identity(d, d)};
+  for (int k = 20; k >= 1; --k)
+    result.matrix = Eigen::MatrixXd::Identity(d, d) + m * result.matrix / k;
+  for (int k = 0; k < squarings; ++k) {
+    result.matrix = (result.matrix * result.matrix).eval();
+    const double largest = result.matrix.cwiseAbs().maxCoeff();
+    result.matrix /= largest;
+    result.log = 2 * result.log + std::log(largest);
+  }
+  return result;
+}
 
 /// b <- e^{h (p K_1 + q K_2)} b by Taylor's series of short pieces.
 void exponential(const Nodes& n, double p, double q, std::span<double> b, std::vector<double>& term,
@@ -47,10 +84,22 @@ void carry(const Nodes& n, std::span<const double> centre, std::size_t dim, LogV
   const Sphere sphere(dim);
   const double contraction = 0.5 * n.h * (n.first.rate() + n.second.rate());
   const bool turns = n.h * std::max(n.first.size(), n.second.size()) > kNegligible;
+  const bool strongly = dim <= kMostSquared && n.h * std::max(n.first.size(), n.second.size()) > 2;
+  LogMatrix whole;
+  if (strongly) {
+    whole = exponential_matrix(n, 0.25 + kNode, 0.25 - kNode, dim);
+    const LogMatrix last = exponential_matrix(n, 0.25 - kNode, 0.25 + kNode, dim);
+    whole.matrix = last.matrix * whole.matrix;
+    whole.log += last.log;
+  }
   std::vector<double> term, next;
   for (std::size_t k = 0; k < v.log.size(); ++k) {
     const auto b = std::span(v.unit).subspan(k * dim, dim);
-    if (turns) {
+    if (strongly) {
+      Eigen::Map<Eigen::VectorXd> x(b.data(), static_cast<Eigen::Index>(dim));
+      x = whole.matrix * x;
+      v.log[k] += whole.log;
+    } else if (turns) {
       exponential(n, 0.25 + kNode, 0.25 - kNode, b, term, next);
       exponential(n, 0.25 - kNode, 0.25 + kNode, b, term, next);
     }

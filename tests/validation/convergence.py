@@ -47,6 +47,46 @@ class Orders(ProgramTest):
                                      "--dynamics", dynamics, "--tolerance", tolerance, "--merge-radius", "off", "--verify")
                 self.assertLess(answer["verified_error"], 10 * tolerance)
 
+    def test_the_same_with_coalescence(self):
+        # Members of a coalesced group keep their offsets: what is left out is second order in the merge radius,
+        # which is ~ sqrt(tolerance). The finer run of --verify coalesces nothing.
+        for task in ("--tokens 24 --dim 3 --beta 6 --time 30 --seed 5", "--tokens 12 --dim 2 --beta 1 --time 14 --seed 1",
+                     "--tokens 16 --dim 4 --beta 2 --time 3 --dynamics usa --seed 2"):
+            tolerances = (1e-5, 1e-7, 1e-9)
+            answers = [self.answer(*task.split(), "--tolerance", t, "--verify") for t in tolerances]
+            for tolerance, answer in zip(tolerances, answers):
+                self.assertLess(answer["distinct_tokens"], answer["tokens"])
+                self.assertTrue(answer["verified_without_coalescence"])
+                self.assertLess(answer["verified_error"], 10 * tolerance)
+                self.assertLess(answer["merge_error"], tolerance)
+            slope = math.log(answers[0]["verified_error"] / answers[-1]["verified_error"]) / math.log(1e4)
+            self.assertGreater(slope, 0.85)
+            self.assertLess(slope, 1.35)
+
+    def test_distances_in_a_collapsed_pair(self):
+        # Two tokens, exact angles from D' = -2 sin D / (1 + e^{beta (1 - cos D)}).
+        def exact(angle, beta, time, steps=20000):
+            def rate(x):
+                d = math.exp(x)
+                return -2 * math.sin(d) / d / (1 + math.exp(2 * beta * math.sin(d / 2) ** 2))
+            x, h = math.log(angle), time / steps
+            for _ in range(steps):
+                a = rate(x)
+                b = rate(x + h / 2 * a)
+                c = rate(x + h / 2 * b)
+                x += h / 6 * (a + 2 * b + 2 * c + rate(x + h * c))
+            return math.exp(x)
+
+        for angle, beta, time in ((1, 1, 12.5), (0.7, 5, 60), (2.5, 0.3, 150)):
+            for tolerance in (1e-6, 1e-8, 1e-10):
+                answer = self.answer("--init", "angles", "--angles", f"0,{angle}", "--dim", 2, "--beta", beta, "--time", time,
+                                     "--tolerance", tolerance)
+                self.assertEqual(answer["distinct_tokens"], 1)
+                ratio = answer["largest_angle"] / exact(angle, beta, time)
+                self.assertAlmostEqual(ratio, 1, delta=answer["offset_error"])
+                self.assertLess(answer["offset_error"], 100 * math.sqrt(tolerance))
+                self.assertAlmostEqual(answer["one_minus_mean_cosine"] / (answer["largest_angle"] ** 2 / 2), 1, delta=1e-9)
+
 
 class Energy(ProgramTest):
     def test_never_decreases(self):
