@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "attractor/base/threads.hpp"
+#include "attractor/depth/balance.hpp"
 #include "attractor/depth/coalesce.hpp"
 
 namespace attractor::depth {
@@ -62,6 +63,16 @@ bool AttentionFlow::simplify(const flow::Time& now, std::vector<double>& state) 
   if (groups.empty()) return false;
   groups_.coalesce(groups, now, state);
   return true;
+}
+
+double AttentionFlow::drift_error() const {
+  return precision_ == Precision::f64 ? 0 : single_velocity_error(attention_);
+}
+
+flow::Balance AttentionFlow::balance(std::span<const double> state, std::span<const double> drift,
+                                     double log_unit) const {
+  if (!attention_.on_sphere || groups_.count() < 2) return {};
+  return balance_of(attention_, state, groups_.masses(), groups_.total(), drift, log_unit);
 }
 
 bool AttentionFlow::at_rest(std::span<const double>) const {

@@ -36,6 +36,9 @@ class AttentionFlow final : public flow::Flow {
   double fitting_log_unit(std::span<const double> state, double present) const override;
   bool simplify(const flow::Time& now, std::vector<double>& state) override;
   bool at_rest(std::span<const double> state) const override;
+  double drift_error() const override;
+  flow::Balance balance(std::span<const double> state, std::span<const double> drift,
+                        double log_unit) const override;
 
   /// Single precision halves the time and has an error of its own (kernels/single_rows.hpp).
   void set_precision(Precision precision) { precision_ = precision; }
