@@ -79,6 +79,9 @@ void print_text(const FlowRecord& r, double seconds) {
         r.merges.empty() ? "" : "last at t = " + in_words(r.merges.back().time));
   row("merge error", fmt::format("{:.2g}", r.merge_error),
       "what coalescence may shift a token, in total");
+  if (r.loosened > 0)
+    row("tolerance", fmt::format("{:.2g}", r.loosened),
+        "instead of the one asked for: below it lies the error of a velocity");
   row("computing", fmt::format("{:.3g} s", seconds), "");
 }
 
@@ -189,15 +192,22 @@ Verification verify(const FlowRecord& record, RunContext context) {
   return compare(record, reference);
 }
 
+std::string equilibrium_words(const FlowRecord& r) {
+  if (!r.grows) return "";
+  if (!*r.grows) return ", and no perturbation of them grows";
+  return fmt::format(", a perturbation of them grows e-fold in t = {}",
+                     in_words(flow::Time(1, -r.log10_growth * std::numbers::ln10)));
+}
+
 int not_delivered(flow::Status status, const flow::Time& time,
-                  const std::optional<RunDirectory>& directory) {
+                  const std::optional<RunDirectory>& directory, const std::string& more = "") {
   if (status == flow::Status::interrupted) {
     fmt::print(stderr, "attractor: interrupted at t = {}; {}\n", in_words(time),
                directory ? "continue with: attractor flow --resume " + directory->path().string()
                          : "nothing was kept (no --out)");
     return kInterrupted;
   }
-  fmt::print(stderr, "attractor: {} at t = {}: {}\n", flow::name(status), in_words(time),
+  fmt::print(stderr, "attractor: {} at t = {}{}: {}\n", flow::name(status), in_words(time), more,
              flow::remedy(status));
   return kNotDelivered;
 }
@@ -248,7 +258,8 @@ void print(const FlowRecord& record, const Options& options, double seconds,
 }
 
 int verdict(const FlowRecord& record, const std::optional<RunDirectory>& directory) {
-  if (!flow::delivered(record.status)) return not_delivered(record.status, record.time, directory);
+  if (!flow::delivered(record.status))
+    return not_delivered(record.status, record.time, directory, equilibrium_words(record));
   if (record.layer_status == LayerStatus::complete) return kOk;
   fmt::print(stderr, "attractor: {}\n",
              record.layer_status == LayerStatus::sinkhorn_unconverged

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "attractor/base/threads.hpp"
+#include "attractor/depth/balance.hpp"
 #include "attractor/depth/coalesce.hpp"
 #include "attractor/depth/merge_shift.hpp"
 #include "attractor/depth/offset_flow.hpp"
@@ -97,6 +98,16 @@ bool AttentionFlow::split_growing(std::vector<double>& state) {
   }
   growing_.clear();
   return any;
+}
+
+double AttentionFlow::drift_error() const {
+  return precision_ == Precision::f64 ? 0 : single_velocity_error(attention_);
+}
+
+flow::Balance AttentionFlow::balance(std::span<const double> state, std::span<const double> drift,
+                                     double log_unit) const {
+  if (!attention_.on_sphere || groups_.count() < 2) return {};
+  return balance_of(attention_, state, groups_.masses(), groups_.total(), drift, log_unit);
 }
 
 bool AttentionFlow::at_rest(std::span<const double>) const {

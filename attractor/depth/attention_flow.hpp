@@ -42,6 +42,9 @@ class AttentionFlow final : public flow::Flow {
   void carry(const flow::Stretch& stretch, double theta) override;
   void advance(const flow::Stretch& stretch) override;
   bool at_rest(std::span<const double> state) const override;
+  double drift_error() const override;
+  flow::Balance balance(std::span<const double> state, std::span<const double> drift,
+                        double log_unit) const override;
 
   /// Single precision halves the time and has an error of its own (kernels/single_rows.hpp).
   void set_precision(Precision precision) { precision_ = precision; }

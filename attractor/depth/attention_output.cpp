@@ -18,6 +18,11 @@ double natural_log_unit(const Attention& attention) {
   return fast ? -attention.logit_bound() : 0.0;
 }
 
+double single_velocity_error(const Attention& attention) {
+  const double values = attention.value.empty() ? 1 : norm(attention.value);  // at least |V|
+  return 3 * values * kernels::single_error(2 * attention.logit_bound(), attention.dim);
+}
+
 // A_i = share_i v_i + factor_i pull_i.
 // Softmax: share = 1, factor = e^peak / Z_i. Unnormalised: share = Z_i / N, factor = e^peak / N.
 void attention_output(const Attended& tokens, double log_unit, bool tangent,

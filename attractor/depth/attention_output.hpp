@@ -15,6 +15,10 @@ std::unique_ptr<Space> space_of(const Attention& attention);
 /// ln of the natural unit of time: 0 for softmax, -beta |Q^T K| for unnormalised attention.
 double natural_log_unit(const Attention& attention);
 
+/// Single precision: bound of the error of a velocity in the natural unit of time, absolutely.
+/// Pulls are at most 2 |V| long and Z is wrong by as much again (kernels/single_rows.hpp).
+double single_velocity_error(const Attention& attention);
+
 /// Tokens and what was summed for each of them; `total` is the mass of all.
 struct Attended {
   const Attention& attention;

@@ -58,6 +58,7 @@ class CircleFlow final : public flow::Flow {
   /// Of the last drift, in the natural unit: the largest speed, and a bound of its error.
   double largest_speed() const;
   double speed_error() const;
+  double drift_error() const override { return speed_error(); }
   /// The last drift was known to within `relative` of its largest speed.
   bool resolves(double relative) const { return speed_error() <= relative * largest_speed(); }
 

@@ -38,6 +38,12 @@ kernels::SphereField make_field(const FieldFlowSettings& s, std::size_t tokens) 
 }
 
 template <>
+kernels::CircleChords make_field(const FieldFlowSettings& s, std::size_t tokens) {
+  assert(s.dim == 2);
+  return kernels::CircleChords({.beta = s.beta, .accuracy = s.accuracy, .tokens = tokens});
+}
+
+template <>
 kernels::PowerMoments make_field(const FieldFlowSettings& s, std::size_t tokens) {
   return kernels::PowerMoments({.dim = s.dim,
                                 .beta = s.beta,
@@ -65,17 +71,17 @@ FieldFlow<Field>::FieldFlow(const FieldFlowSettings& settings, std::vector<doubl
   weights_ = checked_weights(std::move(weights));
 }
 
-/// False, and NaN everywhere, if the state is not on the sphere.
+/// NaN everywhere if the state is not on the sphere.
 template <class Field>
-bool FieldFlow<Field>::evaluate(std::span<const double> state,
-                                const kernels::SphereFieldOut& out) const {
+kernels::SphereFieldSummary FieldFlow<Field>::evaluate(std::span<const double> state,
+                                                       const kernels::SphereFieldOut& out) const {
   assert(state.size() == settings_.dim * order_.size());
-  last_ = field_.evaluate(state, weights_, out);
-  scattered_ |= last_.scattered;
-  if (last_.on_sphere) return true;
+  const kernels::SphereFieldSummary summary = field_.evaluate(state, weights_, out);
+  scattered_ |= summary.scattered;
+  if (summary.on_sphere) return summary;
   for (const auto& values : {out.pull, out.mean, out.partition, out.along})
     std::fill(values.begin(), values.end(), std::numeric_limits<double>::quiet_NaN());
-  return false;
+  return summary;
 }
 
 template <class Field>
@@ -83,9 +89,9 @@ void FieldFlow<Field>::drift(std::span<const double> state, double log_unit,
                              std::span<double> out) const {
   const double scale = scale_of(log_unit, log_unit_);
   if (settings_.rule == Rule::softmax)
-    evaluate(state, {.mean = out, .scale = scale});
+    last_ = evaluate(state, {.mean = out, .scale = scale});
   else
-    evaluate(state, {.pull = out, .scale = scale});
+    last_ = evaluate(state, {.pull = out, .scale = scale});
 }
 
 // The whole of A: the tangent part and <A, x> x.
@@ -100,7 +106,8 @@ void FieldFlow<Field>::increment(std::span<const double> state, double log_unit,
                         .mean = softmax ? out : std::span<double>(),
                         .partition = partition,
                         .along = along,
-                        .scale = scale}))
+                        .scale = scale})
+           .on_sphere)
     return;
   parallel_for(along.size(), 4096, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
@@ -150,6 +157,7 @@ double FieldFlow<Field>::speed_error() const {
   return last_.error * (softmax ? 2 / last_.smallest_partition : 1);
 }
 
+template class FieldFlow<kernels::CircleChords>;
 template class FieldFlow<kernels::SphereField>;
 template class FieldFlow<kernels::PowerMoments>;
 

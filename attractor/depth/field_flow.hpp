@@ -1,5 +1,6 @@
 // Tokens on the sphere under attention with Q = K = V = I, in O(n) an evaluation, by a field of all
-// of them: sphere_flow.hpp (d = 3) and moments_flow.hpp (d = 3 .. 8). With weights of sum 1
+// of them: chord_flow.hpp (d = 2), sphere_flow.hpp (d = 3) and moments_flow.hpp (d = 3 .. 8). With
+// weights of sum 1
 //
 //   SA   x_i' = P_i sum_j w_j e^{beta <x_i, x_j>} x_j / sum_j w_j e^{beta <x_i, x_j>}
 //   USA  x_i' = P_i sum_j w_j e^{beta <x_i, x_j>} x_j,   natural unit e^{-beta}
@@ -21,6 +22,7 @@
 
 #include "attractor/attention/attention.hpp"
 #include "attractor/flow/flow.hpp"
+#include "attractor/kernels/circle_chords.hpp"
 #include "attractor/kernels/power_moments.hpp"
 #include "attractor/kernels/sphere_field.hpp"
 
@@ -33,7 +35,7 @@ struct FieldFlowSettings {
   std::size_t dim = 3;
 };
 
-/// Field: kernels::SphereField or kernels::PowerMoments.
+/// Field: kernels::CircleChords (drifts only), kernels::SphereField or kernels::PowerMoments.
 template <class Field>
 class FieldFlow final : public flow::Flow {
  public:
@@ -66,6 +68,7 @@ class FieldFlow final : public flow::Flow {
   /// Of the last drift, in the natural unit: the largest speed, and a bound of its error.
   double largest_speed() const;
   double speed_error() const;
+  double drift_error() const override { return speed_error(); }
   /// The last drift was known to within `relative` of its largest speed.
   bool resolves(double relative) const { return speed_error() <= relative * largest_speed(); }
 
@@ -73,16 +76,17 @@ class FieldFlow final : public flow::Flow {
   const Field& field() const { return field_; }
 
  private:
-  bool evaluate(std::span<const double> state, const kernels::SphereFieldOut& out) const;
+  kernels::SphereFieldSummary evaluate(std::span<const double> state,
+                                       const kernels::SphereFieldOut& out) const;
 
   FieldFlowSettings settings_;
   Sphere space_;
   double log_unit_;
   std::vector<double> weights_;  // in the order of the state; empty: equal
   std::vector<std::uint32_t> order_;
-  mutable Field field_;  // tables and scratch, reused between evaluations
-  mutable kernels::SphereFieldSummary last_;
-  mutable bool scattered_ = true;  // at the start nobody has looked
+  mutable Field field_;                       // tables and scratch, reused between evaluations
+  mutable kernels::SphereFieldSummary last_;  // of a drift
+  mutable bool scattered_ = true;             // at the start nobody has looked
   bool order_is_fixed_ = false;
 };
 

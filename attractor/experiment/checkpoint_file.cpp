@@ -29,6 +29,8 @@ void CheckpointWriter::put(const flow::Progress& p) {
   put(p.log_unit);
   put(p.step);
   for (std::uint64_t count : {p.steps, p.rejected, p.next_output, p.stalled}) put(count);
+  put(p.loosened);
+  put(p.balanced);
 }
 
 void CheckpointWriter::commit() {
@@ -60,6 +62,8 @@ flow::Progress CheckpointReader::get_progress() {
   p.step = get<double>();
   for (std::uint64_t* count : {&p.steps, &p.rejected, &p.next_output, &p.stalled})
     *count = get<std::uint64_t>();
+  p.loosened = get<double>();
+  p.balanced = get<double>();
   return p;
 }
 

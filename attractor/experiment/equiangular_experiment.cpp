@@ -137,6 +137,30 @@ void remark_suddenness(const Asked& a, Answer& answer) {
 
 // ---- Values and tables.
 
+/// What 1 - cosine goes like, with K the terminal constant.
+std::string late_law(const Equiangular& e) {
+  if (e.rule == Rule::unnormalised) return "n K^n exp(-2 exp(beta) t)";
+  switch (e.norm) {
+    case Normalisation::pre:
+    case Normalisation::peri:
+    case Normalisation::sandwich:
+      return "K / t^2";
+    case Normalisation::mix:
+      return "K / (t - switch_time)^2";
+    case Normalisation::ln_scaling:
+      return "K / (4 t)";
+    case Normalisation::ngpt:
+      return "n K exp(-2 alpha t)";
+    case Normalisation::deepnorm:
+      return "n K exp(-2 t / deepnorm_scale)";
+    case Normalisation::damped_post:
+      return "n K exp(-4 (sqrt(1 + t) - 1))";
+    case Normalisation::post:
+      break;
+  }
+  return "n K exp(-2 t)";
+}
+
 void add_values(const Asked& a, Answer& answer) {
   const Equiangular& e = a.problem();
   Json& v = answer.values;
@@ -161,9 +185,10 @@ void add_values(const Asked& a, Answer& answer) {
   const Arrival half = a.flow.half_collapse();
   v["half_time"] = number(half.time());
   v["log_half_time"] = number(half.log_time);
-  const double log_k = meanfield::log_terminal_constant(e.tokens, e.beta);
+  const double log_k = a.flow.log_terminal_constant();
   v["terminal_constant"] = number(std::exp(log_k));
   v["log_terminal_constant"] = number(log_k);
+  v["late_law"] = std::isnan(log_k) ? Json() : Json(late_law(e));
   meanfield::Sensitivity by{kNan, kNan, kNan, kNan};
   if (std::isfinite(s.log_gap)) by = a.flow.sensitivity(s.log_gap);
   v["cosine_by_beta"] = number(by.cosine_by_beta);

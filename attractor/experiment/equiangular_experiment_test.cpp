@@ -21,6 +21,7 @@ TEST(EquiangularQuestion, CosineOfTheoryA6) {
   const Answer a = answer({.tokens = 64, .beta = 4, .time = 3});
   EXPECT_NEAR(a.values["cosine"].get<double>(), 0.424196498305890, 1e-13);
   EXPECT_NEAR(a.values["terminal_constant"].get<double>(), 9.450025737555, 1e-11);
+  EXPECT_EQ(a.values["late_law"], "n K exp(-2 t)");
   EXPECT_NEAR(a.values["half_time"].get<double>(), 3.1679441419869443, 1e-12);
   EXPECT_NEAR(a.values["gap"].get<double>(), 1 - 0.424196498305890, 1e-13);
   EXPECT_EQ(a.values["norm"], 1.0);

@@ -6,6 +6,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/experiment/flow_parameters.hpp"
+#include "attractor/flow/run.hpp"
 
 namespace attractor::experiment {
 namespace {
@@ -28,8 +29,7 @@ void refuse(bool wrong, const std::string& sentence) {
 }
 
 bool whole_steps(double time, double step) {
-  const double steps = time / step;
-  return std::abs(steps - std::round(steps)) <= 1e-9 * std::max(1.0, steps);
+  return flow::fixed_steps(flow::Time(time), step).whole;
 }
 
 void check_words(const FlowParameters& p) {
@@ -41,6 +41,22 @@ void check_words(const FlowParameters& p) {
                        [](double x) { return x > 0 && x < 1; });
   check_word_or_number(find(parameters, "snapshots"), {"auto"},
                        [](double x) { return x >= 2 && x <= 1000 && x == std::floor(x); });
+}
+
+void check_time(const FlowParameters& p) {
+  if (p.log10_time.empty()) return;
+  FlowParameters copy = p;
+  const ParameterList parameters = list(copy);
+  check_word_or_number(find(parameters, "log10-time"), {},
+                       [](double x) { return std::abs(x) <= 1e12; });
+  refuse(p.time != FlowParameters().time,
+         fmt::format("time = {} and log10-time = {} say the same; give one of them", p.time,
+                     p.log10_time));
+  const double time = end_of(p).value();
+  refuse(stepper_of(p) != "adaptive" && !(time > 0 && std::isfinite(time)),
+         fmt::format("log10-time = {} is out of reach of steps of {}; allowed: -300 to 308, or "
+                     "--stepper adaptive",
+                     p.log10_time, p.step));
 }
 
 void check_endless(const FlowParameters& p) {
@@ -63,19 +79,20 @@ void check_steps(const FlowParameters& p) {
   refuse(noisy && stepper != "euler-maruyama",
          fmt::format("noise needs --stepper euler-maruyama, not {}", stepper));
   if (stepper == "adaptive") return;
-  refuse(p.step > p.time && p.time > 0,
-         fmt::format("step = {} is longer than time = {}", p.step, p.time));
-  refuse(p.time / p.step > static_cast<double>(p.max_steps),
+  const double time = end_of(p).value();
+  refuse(p.step > time && time > 0,
+         fmt::format("step = {} is longer than time = {}", p.step, time));
+  refuse(time / p.step > static_cast<double>(p.max_steps),
          fmt::format("time / step = {:.3g} steps; at most max-steps = {} are allowed",
-                     p.time / p.step, p.max_steps));
-  const bool mixed = p.norm == "mix" && p.switch_time < p.time;
+                     time / p.step, p.max_steps));
+  const bool mixed = p.norm == "mix" && p.switch_time < time;
   refuse(
       mixed && !whole_steps(p.switch_time, p.step),
       fmt::format("switch-time = {} is not a whole number of steps of {}", p.switch_time, p.step));
   refuse(p.redraw > 0 && !whole_steps(p.redraw, p.step),
          fmt::format("redraw = {} is not a whole number of steps of {}", p.redraw, p.step));
-  refuse((mixed || p.redraw > 0) && !whole_steps(p.time, p.step),
-         fmt::format("time = {} is not a whole number of steps of {}", p.time, p.step));
+  refuse((mixed || p.redraw > 0) && !whole_steps(time, p.step),
+         fmt::format("time = {} is not a whole number of steps of {}", time, p.step));
 }
 
 void check_weights(const FlowParameters& p) {
@@ -119,27 +136,19 @@ void check_precision(const FlowParameters& p) {
                      p.tolerance));
 }
 
-/// Engines in O(n); the dimension of a file is not known yet.
+/// Engines in O(n).
 void check_linear(const FlowParameters& p, std::size_t dim) {
   if (!is_linear(p.engine)) return;
-  refuse(p.engine != "circle" && p.accuracy < kSphereAccuracy,
-         fmt::format("accuracy = {} is out of reach of engine {}; allowed: {} to 1e-4", p.accuracy,
-                     p.engine, kSphereAccuracy));
-  if (p.init == "file" || engine_of(p, p.tokens, dim) == p.engine) return;
-  const bool moments = p.engine == "moments";
-  FlowParameters easy = p;
-  easy.beta = 0;
-  refuse(moments && engine_of(easy, p.tokens, dim) == p.engine, moments_refusal(p, dim));
-  throw Error(fmt::format(
-      "engine {} needs --dim {}, --space sphere, sa or usa with identity weights, norm "
-      "post, {}, a finite --time and no --stepper layers",
-      p.engine, dimensions_of(p.engine), moments ? "a moderate beta" : "beta at most 10000"));
+  // Of a file only the dimension is not known yet: any that the engine takes will do.
+  const std::size_t known = p.init != "file" ? dim : p.engine == "circle" ? 2 : 3;
+  refuse(engine_of(p, p.tokens, known) != p.engine, engine_refusal(p, p.tokens, known));
 }
 
 }  // namespace
 
 void check(const FlowParameters& p) {
   check_words(p);
+  check_time(p);
   check_endless(p);
   check_steps(p);
   check_weights(p);
@@ -174,6 +183,12 @@ void check_use(const FlowParameters& p, const std::vector<std::string>& given) {
     return Need{name, "norm", norm, p.norm, p.norm == norm};
   };
   const bool block = p.feed_forward != "none", noisy = p.noise > 0 || p.common_noise > 0;
+  const auto is_given = [&](const char* name) {
+    return std::find(given.begin(), given.end(), name) != given.end();
+  };
+  refuse(is_given("time") && is_given("log10-time"),
+         fmt::format("time = {} and log10-time = {} say the same; give one of them", p.time,
+                     p.log10_time));
   const Need needs[] = {
       start("rho", "equiangular"),
       start("cap-angle", "cap"),
@@ -194,7 +209,7 @@ void check_use(const FlowParameters& p, const std::vector<std::string>& given) {
       {"strength", "feed-forward", "relu or gelu", p.feed_forward, block},
       {"noise-substeps", "noise", "above 0", "0", noisy}};
   for (const Need& need : needs)
-    refuse(!need.met && std::find(given.begin(), given.end(), need.name) != given.end(),
+    refuse(!need.met && is_given(need.name),
            fmt::format("--{} is used by --{} {} only, not by --{} {}", need.name, need.flag,
                        need.value, need.flag, need.present));
 }

@@ -55,7 +55,7 @@ flow::Progress gathered(const flow::Progress& mine) {
 flow::Progress scattered(flow::Progress p, std::size_t dim) {
   const auto bits = [](std::uint64_t count) { return std::bit_cast<double>(count); };
   const auto count = [](double bits_of) { return std::bit_cast<std::uint64_t>(bits_of); };
-  std::array<double, 10> all = {p.time.mantissa(),
+  std::array<double, 12> all = {p.time.mantissa(),
                                 p.time.exponent(),
                                 p.started ? 1.0 : 0.0,
                                 p.log_unit,
@@ -64,7 +64,9 @@ flow::Progress scattered(flow::Progress p, std::size_t dim) {
                                 bits(p.rejected),
                                 bits(p.next_output),
                                 bits(p.stalled),
-                                bits(p.state.size())};
+                                bits(p.state.size()),
+                                p.loosened,
+                                p.balanced};
   ranks::broadcast(all);
   p.state.resize(count(all[9]));
   ranks::broadcast(p.state);
@@ -76,7 +78,9 @@ flow::Progress scattered(flow::Progress p, std::size_t dim) {
           .steps = count(all[5]),
           .rejected = count(all[6]),
           .next_output = count(all[7]),
-          .stalled = count(all[8])};
+          .stalled = count(all[8]),
+          .loosened = all[10],
+          .balanced = all[11]};
 }
 
 }  // namespace attractor::experiment

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <numbers>
 #include <string>
 
 #include "attractor/base/error.hpp"
 #include "attractor/experiment/checkpoint.hpp"
 #include "attractor/experiment/flow_distributed.hpp"
 #include "attractor/experiment/flow_model.hpp"
+#include "attractor/flow/growth.hpp"
 #include "attractor/flow/run.hpp"
 #include "attractor/observe/pairs.hpp"
 #include "attractor/ranks/ranks.hpp"
@@ -41,22 +43,27 @@ void check_step(const FlowParameters& p, double log_unit) {
                             p.step, p.beta));
 }
 
-std::vector<flow::Time> log_times(double end, std::uint64_t count, double log_unit) {
-  const double last = std::log(end);
+std::vector<flow::Time> log_times(const flow::Time& end, std::uint64_t count, double log_unit) {
+  const double last = end.log();
   const double first = std::min(last - std::log(1e3), log_unit + std::log(1e-2));
   std::vector<flow::Time> times{flow::Time(0)};
   for (std::uint64_t k = 0; k < count; ++k) {
     const double share = count > 1 ? static_cast<double>(k) / static_cast<double>(count - 1) : 1;
-    times.emplace_back(std::exp(first + share * (last - first) - log_unit), log_unit);
+    const double log = first + share * (last - first);
+    if (std::abs(log - log_unit) < 600)
+      times.emplace_back(std::exp(log - log_unit), log_unit);
+    else
+      times.emplace_back(1, log);
   }
-  times.back() = flow::Time(end);
+  times.back() = end;
   return times;
 }
 
-std::vector<flow::Time> linear_times(double end, std::uint64_t count) {
+std::vector<flow::Time> linear_times(const flow::Time& end, std::uint64_t count) {
   std::vector<flow::Time> times;
   for (std::uint64_t k = 0; k <= count; ++k)
-    times.emplace_back(end * (static_cast<double>(k) / static_cast<double>(count)));
+    times.emplace_back(end.mantissa() * (static_cast<double>(k) / static_cast<double>(count)),
+                       end.exponent());
   return times;
 }
 
@@ -65,7 +72,7 @@ std::vector<flow::Time> at_layers(const std::vector<flow::Time>& times, double s
   std::vector<flow::Time> layers;
   double last = -1;
   for (const flow::Time& time : times) {
-    const double layer = std::ceil(time.value() / step * (1 - 1e-12));
+    const auto layer = static_cast<double>(flow::fixed_steps(time, step).count);
     if (layer > last) layers.emplace_back(layer * step);
     last = std::max(last, layer);
   }
@@ -73,28 +80,30 @@ std::vector<flow::Time> at_layers(const std::vector<flow::Time>& times, double s
 }
 
 flow::Plan plan_of(const FlowParameters& p, double log_unit) {
-  flow::Plan plan{.end = flow::Time(p.time),
+  flow::Plan plan{.end = end_of(p),
                   .outputs = {},
                   .output_every_step = false,
                   .tolerance = p.tolerance,
                   .step = p.step,
                   .max_steps = p.max_steps,
                   .noise = {.seed = p.seed, .substeps = p.noise_substeps}};
-  const bool endless = std::isinf(p.time);
-  const bool is_long = flow::Time(p.time).in_unit(log_unit) > 100;
+  const flow::Time end = plan.end;
+  const bool endless = std::isinf(end.mantissa());
+  const bool is_long = end.in_unit(log_unit) > 100;
   const std::string spacing = p.output_spacing != "auto" ? p.output_spacing
                               : endless                  ? "steps"
                               : is_long                  ? "log"
                                                          : "linear";
-  if (stepper_of(p) == "layers")
-    plan.end = flow::Time(std::ceil(p.time / p.step * (1 - 1e-12)) * p.step);
+  if (const flow::FixedSteps layers = flow::fixed_steps(end, p.step);
+      stepper_of(p) == "layers" && !layers.whole)
+    plan.end = flow::Time(static_cast<double>(layers.count) * p.step);
   if (spacing == "steps") {
     plan.output_every_step = true;
-  } else if (p.time == 0) {
+  } else if (end.mantissa() == 0) {
     plan.outputs = {flow::Time(0)};
   } else {
     plan.outputs =
-        spacing == "log" ? log_times(p.time, p.outputs, log_unit) : linear_times(p.time, p.outputs);
+        spacing == "log" ? log_times(end, p.outputs, log_unit) : linear_times(end, p.outputs);
     if (stepper_of(p) == "layers") plan.outputs = at_layers(plan.outputs, p.step);
   }
   return plan;
@@ -283,11 +292,15 @@ class Experiment {
 
   // Linear for short runs; long ones spend their steps evenly in log t.
   double fraction(const flow::Time& now) const {
-    if (std::isinf(p_.time)) return -1;
+    if (std::isinf(plan_.end.mantissa())) return -1;
     const double unit = model_.flow().log_unit();
-    const double end = plan_.end.in_unit(unit), t = now.in_unit(unit);
-    if (end > 100) return std::log1p(t) / std::log1p(end);
-    return end > 0 ? t / end : 1;
+    const auto grown = [&](const flow::Time& t) {  // ln(1 + t), t in units
+      const double log = t.log() - unit;
+      return log > 40 ? log : std::log1p(std::exp(log));
+    };
+    const double end = plan_.end.in_unit(unit);
+    if (end > 100) return grown(now) / grown(plan_.end);
+    return end > 0 ? now.in_unit(unit) / end : 1;
   }
 
   void checkpoint() const {
@@ -300,10 +313,20 @@ class Experiment {
     if (!silent()) write(all);
   }
 
+  void judge_equilibrium() {
+    if (model_.distributed()) return;
+    const flow::Growth growth =
+        flow::growth_of_perturbations(model_.flow(), progress_.state, progress_.log_unit);
+    record_.grows = growth.grows();
+    if (growth.grows())
+      record_.log10_growth = std::log10(growth.rate) - progress_.log_unit / std::numbers::ln10;
+  }
+
   FlowRecord finish() {
     record_.time = record_.solver_time = progress_.time;
     record_.steps = progress_.steps;
     record_.rejected = progress_.rejected;
+    record_.loosened = progress_.loosened;
     if (record_.status == flow::Status::interrupted) return std::move(record_);
     const std::span<const double> state = whole(progress_.state);
     if (silent()) return std::move(record_);
@@ -320,6 +343,7 @@ class Experiment {
     // no longer needed to tell them apart.
     if (record_.status == flow::Status::collapsed && !record_.merges.empty())
       record_.time = record_.merges.back().time;
+    if (record_.status == flow::Status::at_equilibrium) judge_equilibrium();
     record_.layer_status = model_.layer_status();
     record_.velocity_error = model_.velocity_error();
     record_.head_entropies = model_.head_entropies(progress_.time, state);

@@ -125,12 +125,15 @@ FlowModel::FlowModel(const FlowParameters& p, std::size_t tokens, std::size_t di
                      double merge_radius, bool distributed)
     : parameters_(p), dim_(dim) {
   const std::string engine = engine_of(p, tokens, dim);
-  if (is_linear(p.engine) && engine != p.engine) {
-    if (p.engine == "moments" && dim >= 3 && dim <= 8) throw Error(moments_refusal(p, dim));
-    throw Error(fmt::format("engine {} needs tokens of dimension {}; these have dimension {}",
-                            p.engine, dimensions_of(p.engine), dim));
-  }
-  if (engine == "circle") {
+  if (is_linear(p.engine) && engine != p.engine) throw Error(engine_refusal(p, tokens, dim));
+  if (engine == "circle" && stepper_of(p) != "adaptive") {
+    chords_.emplace(
+        depth::FieldFlowSettings{
+            .rule = rule_named(p.dynamics), .beta = p.beta, .accuracy = p.accuracy, .dim = dim},
+        tokens);
+    sorted_groups_ = depth::TokenGroups(tokens);
+    observed_ = attention_of(p, dim);
+  } else if (engine == "circle") {
     circle_.emplace(
         depth::CircleFlowSettings{
             .rule = rule_named(p.dynamics), .beta = p.beta, .accuracy = p.accuracy},
@@ -162,6 +165,7 @@ flow::Flow& FlowModel::flow() {
   if (distributed_) return *distributed_;
   if (plain_) return *plain_;
   if (circle_) return *circle_;
+  if (chords_) return *chords_;
   if (sphere_) return *sphere_;
   if (moments_) return *moments_;
   return *general_;
@@ -170,12 +174,16 @@ flow::Flow& FlowModel::flow() {
 const flow::Flow& FlowModel::flow() const { return const_cast<FlowModel*>(this)->flow(); }
 
 depth::TokenGroups& FlowModel::groups() {
-  if (circle_ || sphere_ || moments_) return sorted_groups_;
+  if (circle_ || chords_ || sphere_ || moments_) return sorted_groups_;
   return plain_ ? plain_->groups() : general_->groups();
 }
 
 std::vector<double> FlowModel::begin(std::vector<double> tokens) {
   if (distributed_) return own_tokens(tokens, dim_);
+  if (chords_) {
+    chords_->simplify(flow::Time(0), tokens);
+    keep_order(chords_->order());
+  }
   if (sphere_) {
     sphere_->simplify(flow::Time(0), tokens);
     keep_order(sphere_->order());
@@ -251,6 +259,7 @@ flow::Time FlowModel::next_change(const flow::Time& now, const flow::Time& end) 
 }
 
 void FlowModel::enter(const flow::Time& now, std::vector<double>& state) {
+  if (chords_) chords_->fix_order();
   if (sphere_) sphere_->fix_order();
   if (!general_) return;
   general_->simplify(now, state);
@@ -283,7 +292,7 @@ observe::Observation FlowModel::observe(const flow::Time& time, std::span<const 
   if (plain_) observe::observe_inside(*plain_, state, options, o);
   know_energy(state, o);
   // Each costs as much as a step: left out for many tokens.
-  const bool affordable = groups().count() <= options.exact_limit && !circle_;
+  const bool affordable = groups().count() <= options.exact_limit && !circle_ && !chords_;
   o.layer_cosine = affordable ? layer_cosine(time, state) : kUnknown;
   if (general_) observe_layer(time, state, affordable, o);
   return o;
@@ -291,8 +300,9 @@ observe::Observation FlowModel::observe(const flow::Time& time, std::span<const 
 
 /// Linear engines sum the energy over all pairs at the price of a velocity.
 void FlowModel::know_energy(std::span<const double> state, observe::Observation& o) const {
-  if (!circle_ && !sphere_ && !moments_) return;
+  if (!circle_ && !chords_ && !sphere_ && !moments_) return;
   const double log_energy = circle_   ? circle_->log_energy(state)
+                            : chords_ ? chords_->log_energy(state)
                             : sphere_ ? sphere_->log_energy(state)
                                       : moments_->log_energy(state);
   if (!std::isfinite(log_energy)) return;
@@ -357,14 +367,11 @@ LayerStatus FlowModel::layer_status() const {
 
 std::string_view FlowModel::engine() const {
   if (plain_) return "dense";
-  return circle_ ? "circle" : sphere_ ? "sphere" : moments_ ? "moments" : "layers";
+  return circle_ || chords_ ? "circle" : sphere_ ? "sphere" : moments_ ? "moments" : "layers";
 }
 
 double FlowModel::velocity_error() const {
-  if (plain_ && plain_->precision() == Precision::f32)
-    return kernels::single_error(2 * logit_bound_, dim_);
-  if (circle_) return circle_->speed_error();
-  return sphere_ ? sphere_->speed_error() : moments_ ? moments_->speed_error() : 0;
+  return distributed_ ? plain_->drift_error() : flow().drift_error();
 }
 
 }  // namespace attractor::experiment

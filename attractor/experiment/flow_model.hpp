@@ -1,6 +1,7 @@
 // From parameters to the flow that moves the tokens, behind one face for the experiment: the fused
-// AttentionFlow where it can do what was asked, CircleFlow, SphereFlow and MomentsFlow for very
-// many tokens on the circle, in three and in up to eight dimensions (engine_of() decides), the
+// AttentionFlow where it can do what was asked, CircleFlow (ChordFlow for fixed steps), SphereFlow
+// and MomentsFlow for very many tokens on the circle, in three and in up to eight dimensions
+// (engine_of() decides), the
 // general LayerFlow otherwise; DistributedFlow where ranks share tokens.
 #pragma once
 
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "attractor/depth/attention_flow.hpp"
+#include "attractor/depth/chord_flow.hpp"
 #include "attractor/depth/circle_flow.hpp"
 #include "attractor/depth/distributed_flow.hpp"
 #include "attractor/depth/layer_flow.hpp"
@@ -38,7 +40,9 @@ class FlowModel {
   /// The state of the flow for these tokens: themselves, their sorted angles, or a rank's own.
   std::vector<double> begin(std::vector<double> tokens);
   /// The merge tree can watch the steps: the state is all tokens themselves, of length 1.
-  bool watchable() const { return !has_lengths() && !circle_ && !sphere_ && !distributed_; }
+  bool watchable() const {
+    return !has_lengths() && !circle_ && !chords_ && !sphere_ && !distributed_;
+  }
   /// Where all tokens are at a fraction of a step, members of coalesced groups included.
   std::vector<double> tokens_at(const flow::Step& step, double theta);
   /// Members of coalesced groups can be told from their centres.
@@ -80,6 +84,7 @@ class FlowModel {
   std::optional<depth::AttentionFlow> plain_;
   std::optional<depth::LayerFlow> general_;
   std::optional<depth::CircleFlow> circle_;
+  std::optional<depth::ChordFlow> chords_;
   std::optional<depth::DistributedFlow> distributed_;  // beside plain_, which observes
   std::optional<depth::SphereFlow> sphere_;
   std::optional<depth::MomentsFlow> moments_;

@@ -264,15 +264,22 @@ ParameterList solver_list(FlowParameters& p) {
        .help = "end time; inf: until one cluster is left",
        .target = &p.time,
        .least = 0},
+      {.name = "log10-time",
+       .group = group,
+       .help = "instead of time: its decimal logarithm, for times that no double holds",
+       .target = &p.log10_time,
+       .words = "a number from -1e12 to 1e12"},
       {.name = "stepper",
        .group = group,
        .help = "layers: x <- normalise(x + step A); euler, rk4: fixed step; adaptive: "
-               "Dormand-Prince 5(4); auto: adaptive, with noise euler-maruyama",
+               "Dormand-Prince 5(4); auto: adaptive, with noise euler-maruyama; all add vectors "
+               "and retract to the sphere, whatever the engine",
        .target = &p.stepper,
        .choices = {"auto", "adaptive", "layers", "euler", "rk4", "euler-maruyama"}},
       {.name = "step",
        .group = group,
-       .help = "step of all but adaptive, in time",
+       .help = "step of all but adaptive, in time; the last one of all but layers is cut to end "
+               "in time",
        .target = &p.step,
        .least = 0,
        .above_least = true},
@@ -297,14 +304,15 @@ ParameterList solver_list(FlowParameters& p) {
       {.name = "accuracy",
        .group = group,
        .help = "circle, sphere, moments: error of a velocity, relative to the largest possible "
-               "one; sphere and moments from 1e-11",
+               "one; sphere and moments from 1e-11; a tolerance that it drowns is loosened",
        .target = &p.accuracy,
        .least = 1e-12,
        .most = 1e-4},
       {.name = "precision",
        .group = group,
-       .help = "of engine dense; single: twice as fast, relative error of a velocity about 2e-6 + "
-               "4e-7 beta; beta below 100, tolerance from 1e-5",
+       .help = "of engine dense; single: twice as fast, error of a velocity up to 6e-6 + 2e-6 beta "
+               "of the fastest possible one, whatever its own size; beta below 100, tolerance "
+               "from 1e-5",
        .target = &p.precision,
        .choices = {"double", "single"}},
       {.name = "merge-radius",
@@ -382,6 +390,18 @@ bool is_weight_kind(std::string_view text) {
                      [&](WeightKind kind) { return text == attractor::name(kind); });
 }
 
+flow::Time end_of(const FlowParameters& p) {
+  if (p.log10_time.empty()) return flow::Time(p.time);
+  double log10 = 0;
+  parse_real(p.log10_time, log10);
+  if (std::abs(log10) <= 300) return flow::Time(std::pow(10, log10));
+  // What rounding takes from log10 ln 10 stays in the mantissa.
+  const double exponent = log10 * std::numbers::ln10;
+  constexpr double kLower = -2.1707562233822494e-16;  // ln 10 - its double
+  const double lost = std::fma(log10, std::numbers::ln10, -exponent) + log10 * kLower;
+  return flow::Time(std::exp(lost), exponent);
+}
+
 std::string stepper_of(const FlowParameters& p) {
   if (p.stepper != "auto") return p.stepper;
   return p.noise > 0 || p.common_noise > 0 ? "euler-maruyama" : "adaptive";
@@ -391,9 +411,10 @@ std::string engine_of(const FlowParameters& p, std::size_t tokens, std::size_t d
   if (!is_plain(p)) return "layers";
   const bool automatic = p.engine == "auto";
   const bool identity = p.space == "sphere" && p.query.empty() && p.key.empty() &&
-                        p.value.empty() && stepper_of(p) != "layers" && std::isfinite(p.time);
-  const bool worth =
-      tokens >= kMany && p.time <= 1e4 && p.merge_radius == "auto" && p.precision == "double";
+                        p.value.empty() && stepper_of(p) != "layers" &&
+                        std::isfinite(end_of(p).mantissa());
+  const bool worth = tokens >= kMany && end_of(p) <= flow::Time(1e4) && p.merge_radius == "auto" &&
+                     p.precision == "double";
   if (!identity || (automatic && !worth)) return "dense";
   const std::string linear = !automatic ? p.engine
                              : dim == 2 ? "circle"
@@ -411,10 +432,6 @@ bool is_linear(std::string_view engine) {
   return engine == "circle" || engine == "sphere" || engine == "moments";
 }
 
-std::string dimensions_of(std::string_view engine) {
-  return engine == "circle" ? "2" : engine == "sphere" ? "3" : "3 to 8";
-}
-
 double moments_over_dense(const FlowParameters& p, std::size_t tokens, std::size_t dim) {
   // Of one pair by engine dense, on one core: docs/decisions/engines.md.
   constexpr double kPairs[] = {0.4, 0.53, 0.7, 0.69, 0.7, 0.7};
@@ -427,11 +444,35 @@ double moments_over_dense(const FlowParameters& p, std::size_t tokens, std::size
   return (cost.token_ns + cost.fixed_ns / n) / (kPairs[dim - 3] * n);
 }
 
-std::string moments_refusal(const FlowParameters& p, std::size_t dim) {
+std::string engine_refusal(const FlowParameters& p, std::size_t tokens, std::size_t dim) {
+  const bool circle = p.engine == "circle", moments = p.engine == "moments";
+  const auto needs = [&](const std::string& what, const std::string& instead) {
+    return fmt::format("engine {} needs {}, not {}", p.engine, what, instead);
+  };
+  if (p.space != "sphere") return needs("--space sphere", p.space);
+  if (p.dynamics != "sa" && p.dynamics != "usa") return needs("sa or usa", p.dynamics);
+  if (!is_plain(p))
+    return needs("one head, full mask, norm post and no noise",
+                 "other layers (leave out --engine)");
+  if (!p.query.empty() || !p.key.empty() || !p.value.empty())
+    return needs("identity weights", "--query, --key or --value");
+  if (stepper_of(p) == "layers") return needs("--stepper adaptive, euler or rk4", "layers");
+  if (std::isinf(p.time)) return needs("a finite --time", "inf");
+  const bool fits = circle ? dim == 2 : moments ? dim >= 3 && dim <= 8 : dim == 3;
+  if (!fits)
+    return needs("tokens of dimension " + std::string(circle    ? "2"
+                                                      : moments ? "3 to 8"
+                                                                : "3"),
+                 fmt::to_string(dim));
+  if (p.accuracy < kSphereAccuracy && !circle)
+    return fmt::format("accuracy = {} is out of reach of engine {}; allowed: {} to 1e-4",
+                       p.accuracy, p.engine, kSphereAccuracy);
+  if (!moments) return needs("beta up to 10000", fmt::to_string(p.beta));
   return fmt::format(
-      "engine moments takes longer than dense for beta = {} in dimension {} with accuracy = {}, or "
-      "more than 1 GB; give a smaller --beta, a larger --accuracy or --engine dense",
-      p.beta, dim, p.accuracy);
+      "engine moments takes longer than dense for {} tokens at beta = {} in dimension {} with "
+      "accuracy = {}, or more than 1 GB; give a smaller --beta, a larger --accuracy or --engine "
+      "dense",
+      tokens, p.beta, dim, p.accuracy);
 }
 
 bool is_plain(const FlowParameters& p) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attractor/experiment/parameter.hpp"
+#include "attractor/flow/time.hpp"
 #include "attractor/tokens/generators.hpp"
 
 namespace attractor::experiment {
@@ -37,7 +38,8 @@ struct FlowParameters {
   std::uint64_t mode = 2;
   double amplitude = 1e-3, phase = 0;
   std::string angles, tokens_file;
-  double time = 10;  // infinity: until one cluster is left
+  double time = 10;        // infinity: until one cluster is left
+  std::string log10_time;  // instead of time, if given: its decimal logarithm
   std::string stepper = "auto";
   double step = 0.1, tolerance = 1e-8;
   std::uint64_t max_steps = 10'000'000;
@@ -70,6 +72,9 @@ FlowParameters with_files_from(FlowParameters p, const std::string& directory);
 
 Start start_of(const FlowParameters& p);
 
+/// When the run ends: time, or 10^log10_time to rounding of the exponent; kForever for time = inf.
+flow::Time end_of(const FlowParameters& p);
+
 /// What --stepper auto means here: adaptive, or euler-maruyama where there is noise.
 std::string stepper_of(const FlowParameters& p);
 
@@ -83,13 +88,11 @@ std::string engine_of(const FlowParameters& p, std::size_t tokens, std::size_t d
 
 /// Engine circle, sphere or moments, in O(n).
 bool is_linear(std::string_view engine);
-/// The dimensions that one of these takes, in words.
-std::string dimensions_of(std::string_view engine);
 /// Time of engine moments over that of dense, both for one velocity of each token; infinite where
 /// it cannot be.
 double moments_over_dense(const FlowParameters& p, std::size_t tokens, std::size_t dim);
-/// Why engine moments is refused where tokens and weights are as it needs them.
-std::string moments_refusal(const FlowParameters& p, std::size_t dim);
+/// Why the engine in O(n) that was asked for is not taken: the first reason of all, in a sentence.
+std::string engine_refusal(const FlowParameters& p, std::size_t tokens, std::size_t dim);
 
 /// How many snapshots to keep of tokens that are `numbers` doubles each time.
 std::size_t snapshot_count(const FlowParameters& p, std::size_t numbers);

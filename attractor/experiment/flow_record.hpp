@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,7 +43,10 @@ struct FlowRecord {
   std::vector<std::uint32_t> owner;  // final group of every token
   std::string engine;
   double velocity_error = 0;  // of the engine, in the natural unit of time; 0: rounding only
-  std::vector<double> head_entropies;                // at the end, for general layers
+  double loosened = 0;        // the largest tolerance that the engine's error imposed; 0: none
+  std::optional<bool> grows;  // at an equilibrium: whether a perturbation grows,
+  double log10_growth = std::numeric_limits<double>::quiet_NaN();  // and log10 of its rate
+  std::vector<double> head_entropies;                              // at the end, for general layers
   std::vector<std::uint32_t> selected;               // hardmax: what each token selects at the end
   LayerStatus layer_status = LayerStatus::complete;  // worst of all attention maps
 };

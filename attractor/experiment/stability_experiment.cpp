@@ -46,6 +46,12 @@ void check(const StabilityParameters& p) {
         fmt::format("observe needs dim = 2, not {}: tokens are counted on the circle", p.dim));
   if (p.noise > 0)
     throw Error(fmt::format("observe needs noise = 0, not {}: noisy clusters merge soon", p.noise));
+  const std::size_t least = meanfield::least_tokens(p.beta);
+  if (p.observe < least)
+    throw Error(fmt::format(
+        "observe = {} is not allowed at beta = {}; allowed: at least {} tokens (fewer are not "
+        "uniform but stand alone, clusters of their own from the start)",
+        p.observe, p.beta, least));
   const flow::Time most = meanfield::e_foldings(rule_named(p.dynamics), p.beta, kLongest);
   if (most < flow::Time(p.time))
     throw Error(
@@ -228,7 +234,8 @@ ParameterList list(StabilityParameters& p) {
        .most = 1e5},
       {.name = "observe",
        .group = count,
-       .help = "count the clusters of so many independent uniform tokens; 0: theory only",
+       .help = "count the clusters of so many independent uniform tokens, at least about "
+               "4 sqrt(pi beta); 0: theory only",
        .target = &p.observe,
        .least = 0,
        .most = 1e7},

@@ -135,8 +135,12 @@ TEST_F(StabilityExperiment, RefusesWhatItCannotDo) {
   EXPECT_SAYS(says(), "--observe");
   parameters_ = {.beta = 9, .observe = 100, .time = 1e300};
   EXPECT_SAYS(says(), "time = 1e+300 is not allowed; allowed: 0 to 1.42e+04");
-  parameters_ = {.dynamics = "usa", .beta = 1e4, .observe = 100, .time = 1};
+  parameters_ = {.dynamics = "usa", .beta = 1e4, .observe = 1000, .time = 1};
   EXPECT_SAYS(says(), "0 to e^-9");
+  parameters_ = {.beta = 100, .observe = 2};
+  EXPECT_SAYS(says(), "observe = 2 is not allowed at beta = 100; allowed: at least 67 tokens");
+  parameters_ = {.beta = 6000, .observe = 59};
+  EXPECT_SAYS(says(), "at least 546 tokens");
   parameters_ = {.dynamics = "other"};
   EXPECT_SAYS(says(), "other");
 }

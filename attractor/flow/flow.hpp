@@ -24,6 +24,12 @@ struct Stretch {
   std::function<void(double theta, std::span<double> state)> at;  // 0 <= theta <= 1
 };
 
+/// What holds a state near an equilibrium.
+struct Balance {
+  double pull = 0;           // largest sum of the sizes of what pulls a point; 0: not known
+  bool by_rounding = false;  // no point moves faster than rounding explains
+};
+
 class Flow {
  public:
   virtual ~Flow() = default;
@@ -58,6 +64,14 @@ class Flow {
   /// drift in the present unit is zero or out of range.
   virtual double fitting_log_unit(std::span<const double> /*state*/, double present) const {
     return present;
+  }
+
+  /// Bound of the error of the last drift() in the natural unit of time; 0: rounding only.
+  virtual double drift_error() const { return 0; }
+  /// Asked for in runs without an end, per e^log_unit; `drift` is that of the state.
+  virtual Balance balance(std::span<const double> /*state*/, std::span<const double> /*drift*/,
+                          double /*log_unit*/) const {
+    return {};
   }
 
   /// kappa; moves points under a stochastic method only (tableau.hpp).

@@ -11,6 +11,9 @@ namespace {
 // Steps in a row that t cannot resolve. On the sphere they are the last approach of two clusters
 // after e^{c beta} (about beta of them); in R^d they are a blow-up in finite time.
 constexpr std::uint64_t kStalledSteps = 20'000;
+constexpr double kNoiseShare = 0.25;  // above the sum of |b - b_hat| of Dormand and Prince, 0.16
+constexpr double kBalanced = 40;      // ln of what a perturbation grows by meanwhile: to order one
+constexpr double kCancelled = 1e-4;   // what is left of the pulls near an equilibrium
 constexpr double kSlowest = 1e-60, kFastest = 1e60;  // speeds outside call for another unit of time
 
 class Loop {
@@ -28,7 +31,7 @@ class Loop {
     if (!p_.started) {
       p_.started = true;
       if (flow_.simplify(p_.time, p_.state)) stepper_.restart();
-      emit_due(nullptr);
+      emit_due(nullptr, p_.time);
       if (plan_.output_every_step) emit(p_.time, p_.state);
     }
     for (;;) {
@@ -40,6 +43,7 @@ class Loop {
       const double speed = fit_unit();
       if (!std::isfinite(speed)) return Status::not_finite;
       if (speed == 0 && !noisy_ && flow_.autonomous()) return rest(Status::at_equilibrium);
+      if (endless() && settled(speed)) return Status::at_equilibrium;
       const Status status = stepper_.tableau().adaptive() ? adaptive_step(speed) : fixed_step();
       if (status != Status::complete) return status;
       if (p_.stalled > kStalledSteps && !flow_.space().compact()) return Status::step_underflow;
@@ -56,13 +60,14 @@ class Loop {
     return fixed_steps_ > 0 ? p_.steps >= fixed_steps_ : plan_.end <= p_.time;
   }
 
-  // Layers keep their step, Euler and RK4 shorten it so that the last one ends in time.
   void plan_fixed_steps() {
-    const double step = Time(plan_.step).in_unit(p_.log_unit);
-    const double end = plan_.end.in_unit(p_.log_unit);
-    fixed_steps_ = static_cast<std::uint64_t>(std::max(1.0, std::ceil(end / step * (1 - 1e-12))));
-    fixed_step_ = stepper_.tableau().layer_map ? step : end / static_cast<double>(fixed_steps_);
-    if (end == 0) fixed_steps_ = 0;
+    const FixedSteps steps = fixed_steps(plan_.end, plan_.step);
+    fixed_steps_ = steps.count;
+    fixed_step_ = Time(plan_.step).in_unit(p_.log_unit);
+    const bool cut = !steps.whole && !stepper_.tableau().layer_map;
+    const double before = static_cast<double>(std::max<std::uint64_t>(1, steps.count) - 1);
+    last_step_ = cut ? plan_.end.in_unit(p_.log_unit) - before * fixed_step_ : fixed_step_;
+    passes_end_ = !steps.whole && !cut;
   }
 
   // Brings the unit of time to the scale of the motion; returns the largest speed in that unit.
@@ -82,25 +87,39 @@ class Loop {
     return speed();
   }
 
+  // Near an equilibrium steps follow the pulls, not the little that is left of them: explicit steps
+  // longer than that would stir the state up to the tolerance.
+  bool settled(double speed) {
+    longest_step_ = std::numeric_limits<double>::infinity();
+    pull_ = 0;
+    if (noisy_ || !flow_.autonomous()) return false;
+    const std::span<const double> drift = stepper_.drift(flow_, p_.time, p_.state, p_.log_unit);
+    const Balance balance = flow_.balance(p_.state, drift, p_.log_unit);
+    if (speed <= kCancelled * balance.pull) longest_step_ = 1 / balance.pull;
+    if (!balance.by_rounding) p_.balanced = 0;
+    if (balance.by_rounding) pull_ = balance.pull;
+    return p_.balanced >= kBalanced;
+  }
+
   void emit(const Time& time, std::span<const double> state) {
     if (hooks_.output) hooks_.output(time, state);
   }
 
   // Hands out every requested time up to now: inside `step`, or at the present state without one.
-  void emit_due(const Step* step) {
-    const Time now = step ? step->at(1) : p_.time;
+  void emit_due(const Step* step, const Time& now) {
     const bool dense = stepper_.tableau().dense != nullptr;
     // Whole steps are meant where fixed steps are counted: k h is known to rounding of t only.
-    const double end = stepper_.tableau().adaptive() ? 1 - 1e-14 : 1 - 1e-9;
+    const bool counted = step && !stepper_.tableau().adaptive();
+    const double slack = counted ? 1e-9 + 1e-15 * static_cast<double>(p_.steps) : 1e-14;
     bool emitted = false;
     for (; p_.next_output < plan_.outputs.size(); ++p_.next_output) {
       const Time& due = plan_.outputs[p_.next_output];
-      if (now < due && !(step && !dense && due.value() <= now.value() * (1 + 1e-9))) break;
       const double theta =
           step ? (due.in_unit(step->log_unit) - step->start.in_unit(step->log_unit)) / step->h : 1;
+      if (now < due && !(counted && theta < 1 + slack)) break;
       if (!step) {
         emit(due, p_.state);
-      } else if (dense && theta < end) {
+      } else if (dense && theta < 1 - slack) {
         buffer_.resize(step->after.size());
         stepper_.interpolate(std::max(0.0, theta), buffer_);
         flow_.carry(step->stretch(), std::max(0.0, theta));
@@ -117,22 +136,25 @@ class Loop {
 
   void commit(const Step& step, const Time& after) {
     if (hooks_.step) hooks_.step(step);
-    emit_due(&step);
+    emit_due(&step, after);
     flow_.advance(step.stretch());
     if (plan_.output_every_step) emit(after, step.after);
     stepper_.accept(p_.state);
     p_.stalled = p_.time < after ? 0 : p_.stalled + 1;
+    p_.balanced += step.h * pull_;
     p_.time = after;
     ++p_.steps;
   }
 
   Status fixed_step() {
-    const auto error =
-        stepper_.attempt(flow_, p_.time, p_.state, fixed_step_, p_.log_unit, stop_, p_.steps);
+    const bool last = p_.steps + 1 == fixed_steps_;
+    const double h = last ? last_step_ : fixed_step_;
+    const auto error = stepper_.attempt(flow_, p_.time, p_.state, h, p_.log_unit, stop_, p_.steps);
     if (!error) return Status::interrupted;
     if (std::isnan(*error)) return Status::not_finite;
-    const Time after(static_cast<double>(p_.steps + 1) * fixed_step_, p_.log_unit);
-    commit({p_.time, fixed_step_, p_.log_unit, p_.state, stepper_.next(), stepper_}, after);
+    const Time counted(static_cast<double>(p_.steps + 1) * fixed_step_, p_.log_unit);
+    const Time after = last && !passes_end_ ? plan_.end : counted;
+    commit({p_.time, h, p_.log_unit, p_.state, stepper_.next(), stepper_}, after);
     return Status::complete;
   }
 
@@ -143,20 +165,24 @@ class Loop {
     const double pace = std::max(speed, std::exp(std::min(700.0, p_.log_unit - flow_.log_unit())));
     if (remaining <= 0) return rest(Status::complete);  // below the resolution of t
     if (p_.step == 0) p_.step = 0.1 * std::pow(plan_.tolerance, 0.25) / (speed > 0 ? speed : pace);
+    const double noise = kNoiseShare * flow_.largest(flow_.drift_error());
+    const double loosened = p_.loosened;
+    Rejected before;
     bool was_rejected = false;
     const double first_step = p_.step;
     const std::uint64_t rejected = p_.rejected;
     for (;;) {
       const bool last = !endless() && p_.step >= remaining;
-      const double h = last ? remaining : p_.step;
+      const double h = last ? remaining : std::min(p_.step, longest_step_);
       const auto error = stepper_.attempt(flow_, p_.time, p_.state, h, p_.log_unit, stop_);
       if (!error) {  // as if this step had not begun
         p_.step = first_step;
         p_.rejected = rejected;
+        p_.loosened = loosened;
         return Status::interrupted;
       }
       const double length = std::min(1.0, h * pace);
-      const double ratio = *error == 0 ? 0 : *error / (plan_.tolerance * length);
+      const double ratio = *error == 0 ? 0 : *error / (tolerance() * length);
       const double power = length < 1 ? 1. / 4 : 1. / 5;
       if (ratio <= 1) {
         const double growth = std::clamp(0.9 * std::pow(std::max(ratio, 1e-10), -power), 0.2,
@@ -168,11 +194,25 @@ class Loop {
       }
       was_rejected = true;
       ++p_.rejected;
+      loosen(noise, *error / length, h, before);
       p_.step = h * (std::isnan(ratio) ? 0.1 : std::clamp(0.9 * std::pow(ratio, -power), 0.1, 0.9));
       // A flow that depends on time may speed up within the step.
       if (p_.step * (flow_.autonomous() ? speed : pace) < 1e-18) return Status::step_underflow;
       if (p_.steps + p_.rejected >= plan_.max_steps) return Status::too_many_steps;
     }
+  }
+
+  double tolerance() const { return std::max(plan_.tolerance, p_.loosened); }
+
+  // Errors of the method fall like h^4 per unit of time, those of the drift itself not at all. If a
+  // shorter step was hardly better and `noise` explains it, shorter ones would never be accepted.
+  struct Rejected {
+    double error = 0, h = 0;
+  };
+  void loosen(double noise, double error, double h, Rejected& before) {
+    const bool falls = before.h == 0 || error <= before.error * std::pow(h / before.h, 1.5);
+    if (!falls && noise > tolerance()) p_.loosened = std::min(noise, 2 * error);
+    before = {error, h};
   }
 
   // Nothing moves any more: the present state is the state at all later times.
@@ -206,7 +246,9 @@ class Loop {
   std::function<bool()> stop_;
   Stepper stepper_;
   std::uint64_t fixed_steps_ = 0;
-  double fixed_step_ = 0;
+  double fixed_step_ = 0, last_step_ = 0;
+  bool passes_end_ = false;                                                   // the last layer
+  double longest_step_ = std::numeric_limits<double>::infinity(), pull_ = 0;  // in balance
   bool noisy_ = false;
   std::vector<double> buffer_;
 };
@@ -225,6 +267,14 @@ Stretch Step::stretch() const {
             const auto whole = theta < 1 ? before : after;
             std::copy(whole.begin(), whole.end(), out.begin());
           }};
+}
+
+FixedSteps fixed_steps(const Time& end, double step) {
+  constexpr double kRounding = 16 * std::numeric_limits<double>::epsilon(), kMost = 1e18;
+  const double steps = end.value() / step, nearest = std::round(steps);
+  if (!(steps > 0)) return {};
+  const bool whole = nearest >= 1 && std::abs(steps - nearest) <= kRounding * steps;
+  return {static_cast<std::uint64_t>(std::min(kMost, whole ? nearest : std::ceil(steps))), whole};
 }
 
 Status run(Flow& flow, const Tableau& method, const Plan& plan, Progress& progress,

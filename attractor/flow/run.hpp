@@ -5,9 +5,18 @@
 //   flow::Progress progress{.state = tokens};
 //   Status status = flow::run(my_flow, flow::dormand_prince(), {.end = Time(10)}, progress, hooks);
 //
+// Steps of fixed-step methods have exactly the length asked for, so a run is the beginning of a
+// longer one, bit for bit; only the last one of Euler and RK4 is cut short where the end is no
+// whole number of steps away (layers are whole, and pass it).
+//
 // Adaptive methods keep the error of every point below tolerance * min(1, h) in each step of length
 // h (in the flow's natural unit of time, or of displacement where points move faster), so the
-// global error is proportional to the tolerance.
+// global error is proportional to the tolerance. A drift may have an error of its own above that
+// (Flow::drift_error): where shorter steps are seen not to be better ones, the tolerance is
+// loosened to what is seen, at most to a quarter of that error, and Progress::loosened says so.
+//
+// A run without an end stops at an equilibrium: when no point moves faster than rounding explains,
+// and has not for the time in which a perturbation at the rate of the pulls grows by e^40.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +33,20 @@ namespace attractor::flow {
 
 inline const Time kForever{std::numeric_limits<double>::infinity()};
 
+/// How many steps of a fixed-step method lead from time 0 to `end`. `whole`: the last one is a full
+/// step too, to within the rounding of both numbers.
+struct FixedSteps {
+  std::uint64_t count = 0;
+  bool whole = true;
+};
+FixedSteps fixed_steps(const Time& end, double step);
+
 struct Plan {
   Time end = kForever;             // kForever: until the flow is at rest
   std::vector<Time> outputs;       // ascending
   bool output_every_step = false;  // also after each accepted step
   double tolerance = 1e-8;         // adaptive methods
-  double step = 0.1;               // fixed-step methods, in time; the last step ends at `end`
+  double step = 0.1;               // fixed-step methods, in time; the last one ends at `end`
   std::uint64_t max_steps = 10'000'000;
   Noise noise{};  // draws of stochastic methods
 };
@@ -42,6 +59,8 @@ struct Progress {
   double step = 0;      // next step of an adaptive method
   std::uint64_t steps = 0, rejected = 0, next_output = 0;
   std::uint64_t stalled = 0;  // steps in a row too short to move the time
+  double loosened = 0;        // the largest tolerance that had to be used instead of the plan's
+  double balanced = 0;        // time in balance, in units of 1 / pull
 };
 
 /// An accepted step, before it is committed: from `before` at `start` to `after`, h e^log_unit

@@ -30,8 +30,8 @@ std::string_view remedy(Status status) {
     case Status::interrupted:
       return "continue with --resume DIR";
     case Status::at_equilibrium:
-      return "the tokens balance each other exactly and would never move; move one of them a "
-             "little, or give a finite --time";
+      return "the tokens balance each other to within rounding; move one of them a little, or "
+             "give a finite --time";
     case Status::step_underflow:
       return "the motion became too fast or too jumpy to resolve; loosen --tolerance, shorten "
              "--time, stay on the sphere, or take fixed steps (--stepper euler) where attention "

@@ -10,7 +10,7 @@ enum class Status {
   complete,        // the requested time was reached
   collapsed,       // one cluster is left
   interrupted,     // stopped on request; can be resumed
-  at_equilibrium,  // the drift is exactly zero but several clusters are left
+  at_equilibrium,  // the drift is zero or stays at its rounding, but several clusters are left
   step_underflow,  // the step fell below what the precision of the state can resolve
   too_many_steps,  // the step limit was reached
   not_finite,      // the state left the range of double precision

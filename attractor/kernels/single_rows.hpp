@@ -7,7 +7,10 @@
 // second part is the rounding of a logit, which its weight feels as a relative error). Tokens are
 // moved to a common origin and then rounded to 24 bits, so among tokens spread over D a separation
 // s is known to 1.2e-7 D / s of itself: pulls inside clusters tighter than 3e-4 keep three digits,
-// and separations below 1e-7 are lost. So f64 for metastable phases, exit times and beta >= 100.
+// and separations below 1e-7 are lost. A velocity is what is left of the terms of a row, so its
+// error is absolute, a share of the fastest possible motion (depth/attention_output.hpp): one whose
+// pulls cancel, or slower than that, has no digits. So f64 for metastable phases, exit times and
+// beta >= 100.
 #pragma once
 
 #include <cmath>

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <limits>
 #include <numbers>
 
 #include "attractor/base/error.hpp"
@@ -40,20 +41,38 @@ std::vector<double> density_slopes(const CircleTokens& tokens, const SphereSpect
   return slopes;
 }
 
+double on_first_turn(double angle) { return angle - kTurn * std::floor(angle / kTurn); }
+
 double distance(double a, double b) { return std::abs(std::remainder(a - b, kTurn)); }
+
+/// From an angle of the first turn to the nearest of these, ascending ones; infinity without any.
+double to_nearest(double angle, const std::vector<double>& sorted) {
+  if (sorted.empty()) return std::numeric_limits<double>::infinity();
+  const auto next = std::lower_bound(sorted.begin(), sorted.end(), angle);
+  const double after = next == sorted.end() ? sorted.front() : *next;
+  const double before = next == sorted.begin() ? sorted.back() : *(next - 1);
+  return std::min(distance(angle, after), distance(angle, before));
+}
 
 /// Share of the angles farther than `radius` from all maxima.
 double loose_share(std::span<const double> angles, const std::vector<double>& maxima,
                    double radius) {
-  if (maxima.empty()) return 1;
   const auto loose = [&](std::size_t i) {
-    const double angle = angles[i] - kTurn * std::floor(angles[i] / kTurn);
-    const auto next = std::lower_bound(maxima.begin(), maxima.end(), angle);
-    const double after = next == maxima.end() ? maxima.front() : *next;
-    const double before = next == maxima.begin() ? maxima.back() : *(next - 1);
-    return std::min(distance(angle, after), distance(angle, before)) > radius ? 1.0 : 0.0;
+    return to_nearest(on_first_turn(angles[i]), maxima) > radius ? 1.0 : 0.0;
   };
   return parallel_sum(angles.size(), loose) / static_cast<double>(angles.size());
+}
+
+/// How near a token must be to a maximum: the root of cos d = beta sin^2 d.
+double reach_of_maxima(double beta) {
+  return std::acos(2 * beta / (1 + std::sqrt(1 + 4 * beta * beta)));
+}
+
+std::vector<double> sorted_on_first_turn(std::span<const double> angles) {
+  std::vector<double> sorted(angles.begin(), angles.end());
+  for (double& angle : sorted) angle = on_first_turn(angle);
+  std::sort(sorted.begin(), sorted.end());
+  return sorted;
 }
 
 }  // namespace
@@ -69,7 +88,18 @@ std::vector<double> density_maxima(const CircleTokens& tokens, double beta,
     if (here > 0 && next <= 0)
       maxima.push_back(spacing * (static_cast<double>(g) + here / (here - next)));
   }
+  const std::vector<double> sorted = sorted_on_first_turn(angles);
+  const double reach = reach_of_maxima(beta) + spacing;  // a maximum is known to the spacing
+  std::erase_if(maxima, [&](double at) { return to_nearest(at, sorted) > reach; });
   return maxima;
+}
+
+std::size_t least_tokens(double beta) {
+  const SphereSpectrum spectrum = resolved_spectrum(2, beta, 1e-17);
+  double variance = 0;  // of the density over its mean, times n
+  for (std::size_t k = 1; k < spectrum.count(); ++k)
+    variance += 2 * spectrum.ratio[k] * spectrum.ratio[k];
+  return std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(4 * variance)));
 }
 
 const ClusterMoment* ClusterHistory::formation() const {
@@ -98,6 +128,11 @@ ClusterHistory watch_clusters(const ClusterRun& run) {
   if (!(end >= 0 && end <= kSpacing * kMostMoments))
     throw Error(fmt::format("{:.3g} e-foldings are not allowed; allowed: 0 to {:.3g}", end,
                             kSpacing * kMostMoments));
+  if (run.tokens < least_tokens(run.beta))
+    throw Error(fmt::format(
+        "{} tokens are not allowed at beta = {}; allowed: at least {} (fewer are not uniform but "
+        "stand alone, clusters of their own from the start)",
+        run.tokens, run.beta, least_tokens(run.beta)));
   CircleTokens flow({.rule = run.rule, .beta = run.beta}, run.tokens);
   flow.stop_when(run.stop);
   flow::Plan plan{.end = run.end, .tolerance = run.tolerance};

@@ -2,8 +2,15 @@
 // against the fastest mode of linear theory (stability.hpp).
 //
 // Clusters are counted as the maxima of the kernel density sum_j e^{beta cos(theta - theta_j)},
-// which every token climbs: a straggler between two clusters is no maximum. Out of the uniform
-// state, at amplitude n^{-1/2}, modes grow for about ln sqrt(n) e-foldings of the fastest one.
+// which every token climbs: a straggler between two clusters is no maximum. The density is summed
+// over its Fourier modes, so that in gaps where it falls below 1e-16 of its mean only rounding is
+// left of it; but its second derivative, sum_j (beta s_j^2 - c_j) beta e^{beta c_j} with c_j + i
+// s_j = e^{i(theta - theta_j)}, is negative only where some token has c_j > beta s_j^2, about a
+// kernel width 1/sqrt(beta) away: what has no token so near is no maximum.
+//
+// Out of the uniform state, at amplitude n^{-1/2}, modes grow for about ln sqrt(n) e-foldings of
+// the fastest one. That takes least_tokens(beta): fewer stand alone from the start, clusters of
+// their own without any formation.
 // Clusters have *formed* when all but 5% of the tokens are within half a kernel width, 1/(2 sqrt
 // beta), of a maximum; this is their number in the metastable phase. Irregular neighbours merge
 // later, some of them soon, so it is not the number at a later time, and less than the fastest mode
@@ -26,10 +33,14 @@ namespace attractor::meanfield {
 std::vector<double> density_maxima(const CircleTokens& tokens, double beta,
                                    std::span<const double> angles);
 
+/// The fewest tokens whose kernel density fluctuates by at most half of its mean (rms) while they
+/// are independent and uniform: 4 (I_0(2 beta)/I_0(beta)^2 - 1), about 4 sqrt(pi beta).
+std::size_t least_tokens(double beta);
+
 struct ClusterRun {
   Rule rule = Rule::softmax;
   double beta = 1;
-  std::size_t tokens = 20'000;
+  std::size_t tokens = 20'000;  // at least least_tokens(beta)
   std::uint64_t seed = 0, replicate = 0;
   flow::Time end{};         // see e_foldings()
   double tolerance = 1e-4;  // of an angle, as in flow::Plan

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -31,6 +32,69 @@ Sample sample(std::size_t replicates, const Count& count) {
     squares += x * x;
   }
   return {sum / n, std::sqrt((squares / n - sum * sum / n / n) / (n - 1))};
+}
+
+/// Falling signs of the slope on a grid, each sum relative to its own largest term: it keeps its
+/// sign where the density is e^{-10^4} of its mean.
+std::size_t maxima_by_brute_force(double beta, const std::vector<double>& angles,
+                                  std::size_t points) {
+  const auto slope = [&](double at) {
+    double nearest = -1, sum = 0;
+    for (const double a : angles) nearest = std::max(nearest, std::cos(a - at));
+    for (const double a : angles)
+      sum += std::exp(beta * (std::cos(a - at) - nearest)) * std::sin(a - at);
+    return sum;
+  };
+  std::size_t maxima = 0;
+  double before = slope(0);
+  for (std::size_t g = 1; g <= points; ++g) {
+    const double here = slope(kTurn * static_cast<double>(g) / static_cast<double>(points));
+    maxima += before > 0 && here <= 0;
+    before = here;
+  }
+  return maxima;
+}
+
+TEST(ClusterCount, EmptyGapsHoldNoMaxima) {
+  const struct {
+    double beta;
+    std::size_t tokens;
+  } cases[] = {{100, 2}, {400, 5}, {6000, 59}, {30, 1}, {2000, 12}, {900, 200}, {5, 3}};
+  for (const auto& [beta, tokens] : cases) {
+    const CircleTokens flow({.beta = beta}, tokens);
+    for (std::size_t r = 0; r < 6; ++r) {
+      const auto angles = uniform_angles(tokens, 5, r);
+      const std::size_t found = density_maxima(flow, beta, angles).size();
+      EXPECT_LE(found, tokens);
+      EXPECT_EQ(found, maxima_by_brute_force(beta, angles, 8192)) << beta << ' ' << tokens;
+    }
+  }
+}
+
+TEST(ClusterCount, LateClustersFarApartAreCountedOnce) {  // long after others have merged
+  const double beta = 300;
+  std::vector<double> angles;
+  for (const double centre : {0.1, 2.0, 3.9})
+    for (int i = 0; i < 100; ++i) angles.push_back(centre + 1e-4 * i);
+  const CircleTokens flow({.beta = beta}, angles.size());
+  EXPECT_EQ(density_maxima(flow, beta, angles).size(), 3U);
+}
+
+TEST(ClusterCount, TokensThatStandAloneAreRefused) {
+  EXPECT_EQ(least_tokens(0), 1U);
+  EXPECT_NEAR(static_cast<double>(least_tokens(1e4)), 4 * std::sqrt(std::numbers::pi * 1e4), 6);
+  const auto history = [](double beta, std::size_t tokens) {
+    return watch_clusters(
+        {.beta = beta, .tokens = tokens, .end = e_foldings(Rule::softmax, beta, 12)});
+  };
+  for (const double beta : {9.0, 100.0}) {
+    EXPECT_THROW(history(beta, least_tokens(beta) - 1), Error);
+    for (const std::size_t times : {1, 4}) {
+      const ClusterHistory run = history(beta, times * least_tokens(beta));
+      EXPECT_FALSE(run.moments.front().formed()) << beta;  // there is something to form
+      ASSERT_NE(run.formation(), nullptr) << beta;
+    }
+  }
 }
 
 TEST(ClusterCount, MaximaAreWhereTheClustersAre) {

@@ -215,17 +215,31 @@ Arrival EquiangularFlow::half_collapse() const {
 double EquiangularFlow::log_tail(double log_time) const {
   const Solution& s = *solution_;
   if (s.fixed) return std::log1p(-s.e.cosine0);
-  if (s.mix() && s.growing)
-    return log_time > s.log_switch ? s.growing->log_constant() - 2 * s.since_switch(log_time)
+  const double log_k = log_terminal_constant();
+  if (s.mix())
+    return log_time > s.log_switch ? log_k - 2 * s.since_switch(log_time)
                                    : std::numeric_limits<double>::quiet_NaN();
   if (s.growing)
-    return s.growing->log_constant() -
-           (damped(s.e.norm) ? log_time + 2 * std::numbers::ln2 : 2 * log_time);
-  const double far = std::fmax(0, std::log(s.e.tokens) - s.start) + 60 + std::log1p(s.e.beta);
-  const double log_rate = std::numbers::ln2 + (s.e.rule == Rule::unnormalised ? s.e.beta : 0);
-  const double late =
-      std::exp(log_rate + s.inner(log_time)) - std::exp(log_rate + s.clock->log_time(far));
-  return std::log(s.e.tokens) - s.start - far - late;
+    return log_k - (damped(s.e.norm) ? log_time + 2 * std::numbers::ln2 : 2 * log_time);
+  const bool usa = s.e.rule == Rule::unnormalised;
+  const double log_rate = std::numbers::ln2 + (usa ? s.e.beta : 0);
+  return std::log(s.e.tokens) + (usa ? s.e.tokens : 1) * log_k -
+         std::exp(log_rate + s.inner(log_time));
+}
+
+// See the header. On nGPT's clock E has died out and s = n at `far`, so 2t - (x - x_0) is its
+// limit.
+double EquiangularFlow::log_terminal_constant() const {
+  const Solution& s = *solution_;
+  if (s.growing) return s.growing->log_constant();
+  if (s.fixed || s.mix()) return std::numeric_limits<double>::quiet_NaN();
+  if (clock_of(s.e) == Clock::unit) {
+    const double far = std::fmax(0, std::log(s.e.tokens) - s.start) + 60 + std::log1p(s.e.beta);
+    return 2 * std::exp(s.clock->log_time(far)) - far - s.start;
+  }
+  if (s.e.rule == Rule::softmax) return 2 * s.clock->excess(kInfinity) - s.start;
+  const EquiangularClock softmax(s.curve, s.start, Clock::softmax);
+  return 2 * softmax.excess(kInfinity) - s.start / s.e.tokens;
 }
 
 // t = x / 2 + J and w -> n e^{-x}, so that w -> n e^{2J} e^{-2t} from x = 0.

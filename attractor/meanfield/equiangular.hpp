@@ -6,9 +6,19 @@
 //
 // where S and the norm r of the tokens follow the normalisation (attention/normalisation.hpp). It
 // is solved by quadrature (equiangular_clock.hpp) in logarithms: 1-g far below 1e-300 and times far
-// beyond e^{beta} have full relative accuracy. Late, with K = terminal constant and g_0 = 0:
+// beyond e^{beta} have full relative accuracy. Late, with a terminal constant K of scheme and
+// start, 1-g goes like
 //
-//   post nK e^{-2t},  USA nK^n e^{-2 e^beta t},  pre, peri, sandwich K / t^2,  ln-scaling K / (4t)
+//   post        n K e^{-2t}               USA         n K^n e^{-2 e^beta t}
+//   ngpt        n K e^{-2 alpha t}        deepnorm    n K e^{-2t/a}
+//   damped-post n K e^{-4(sqrt(1+t)-1)}   pre, peri, sandwich   K / t^2
+//   ln-scaling  K / (4t)                  mix         K / (t - switch)^2
+//
+// With x_0 = ln((1 + (n-1) g_0)/(1 - g_0)), J of equiangular_clock.hpp from there to consensus, and
+// r = 1 at the start, K = e^{2J - x_0} for post, deepnorm and damped-post, (1 - g_0) e^{2J} for
+// growing norms (mix: g_0 where it switches), K^n = e^{2nJ - x_0} for USA; for nGPT 2J is the
+// same limit of 2t - (x - x_0) on its own clock. From orthogonal tokens all but ngpt and mix have
+// the one K(n, beta) of the theory.
 //
 // Theory: arXiv 2312.10794, 2510.22026. Cost: about 0.1 ms for a flow, microseconds for a state.
 #pragma once
@@ -79,6 +89,9 @@ class EquiangularFlow {
   /// ln of the late law of 1 - cosine, from this start; NaN before mix has switched
   /// and where the constant does not fit.
   double log_tail(double log_time) const;
+  /// ln K of that law; infinity where it does not fit, NaN at the simplex and where mix never
+  /// switches within the range of doubles.
+  double log_terminal_constant() const;
   /// At the moment when ln(1 - cosine) is reached; about 1e-9 relative.
   Sensitivity sensitivity(double log_gap) const;
 
@@ -87,7 +100,7 @@ class EquiangularFlow {
   std::unique_ptr<const Solution> solution_;
 };
 
-/// ln K(n, beta); infinity where it does not fit.
+/// ln K(n, beta) of post-norm from orthogonal tokens; infinity where it does not fit.
 double log_terminal_constant(double tokens, double beta);
 
 /// Energy of the family over that of consensus, e^beta / (2 beta): (1 + (n-1) e^{-beta (1-g)}) / n.

@@ -5,6 +5,7 @@
 #include <boost/math/special_functions/expint.hpp>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -133,6 +134,103 @@ TEST(EquiangularSchemes, LateLawsFromAnyStart) {
   const double k = log_terminal_constant(8, 2);
   EXPECT_NEAR(EquiangularFlow({.tokens = 8, .beta = 2}).log_tail(2),
               std::log(8) + k - 2 * std::exp(2), 1e-12);
+}
+
+/// ln(1 - g) and ln r by the equations of theory A7 and Runge's method, in s = ln(1 + t).
+struct Integrated {
+  double log_gap, log_norm;
+};
+Integrated integrated(const Equiangular& e, double from, double to, Integrated at, bool growing) {
+  const auto slope = [&](double s, const Integrated& x) {
+    const double n = e.tokens, t = std::expm1(s), w = std::exp(x.log_gap), g = 1 - w;
+    const double eps = std::exp(-e.beta * w), p0 = 1 / (1 + (n - 1) * eps), p = eps * p0;
+    const double along = p0 + (n - 1) * p * g;
+    const double size = std::sqrt(p0 * p0 + (n - 1) * p * p + 2 * (n - 1) * p0 * p * g +
+                                  (n - 1) * (n - 2) * p * p * g);
+    const double r = growing ? std::exp(x.log_norm) : 1;
+    double clock = r, push = along / r;  // s_k of the table, and (ln r)'
+    if (e.norm == N::peri || e.norm == N::sandwich) clock *= size, push /= size;
+    if (e.norm == N::ngpt) clock *= size / e.alpha;
+    if (e.norm == N::deepnorm) clock *= e.deepnorm_scale;
+    if (e.norm == N::ln_scaling || e.norm == N::damped_post) clock *= std::sqrt(1 + t);
+    if (e.norm == N::ln_scaling) push /= std::sqrt(1 + t);
+    double speed = 2 * p * (1 + (n - 1) * g) / clock;
+    if (e.rule == kUsa) speed = 2 / n * std::exp(e.beta * g) * (1 + (n - 1) * g);
+    return Integrated{-speed * (1 + t), growing ? push * (1 + t) : 0.0};
+  };
+  const double first = std::log1p(from), last = std::log1p(to);
+  const int steps = 40'000;
+  const double h = (last - first) / steps;
+  const auto moved = [](const Integrated& x, double by, const Integrated& k) {
+    return Integrated{x.log_gap + by * k.log_gap, x.log_norm + by * k.log_norm};
+  };
+  for (int k = 0; k < steps; ++k) {
+    const double s = first + h * k;
+    const Integrated a = slope(s, at), b = slope(s + h / 2, moved(at, h / 2, a)),
+                     c = slope(s + h / 2, moved(at, h / 2, b)), d = slope(s + h, moved(at, h, c));
+    at.log_gap += h / 6 * (a.log_gap + 2 * b.log_gap + 2 * c.log_gap + d.log_gap);
+    at.log_norm += h / 6 * (a.log_norm + 2 * b.log_norm + 2 * c.log_norm + d.log_norm);
+  }
+  return at;
+}
+
+TEST(EquiangularSchemes, TerminalConstantsAgainstALongIntegration) {
+  struct Case {
+    double tokens, beta, cosine0;
+  };
+  for (const Case& c : {Case{23, 3.3, 0.3}, {8, 2, 0}, {5, 1, -0.2}, {100, 4, 0.6}})
+    for (const N norm : kNormalisations) {
+      SCOPED_TRACE(std::string(name(norm)) + ' ' + std::to_string(c.tokens));
+      const Equiangular e{.tokens = c.tokens,
+                          .beta = c.beta,
+                          .cosine0 = c.cosine0,
+                          .norm = norm,
+                          .alpha = 0.7,
+                          .switch_time = 2,
+                          .deepnorm_scale = 1.5};
+      const bool mix = norm == N::mix, slow = norm == N::ln_scaling;
+      const bool growing =
+          norm == N::pre || norm == N::peri || norm == N::sandwich || norm == N::ln_scaling;
+      Integrated at{std::log1p(-c.cosine0), 0};
+      const double t = slow ? 1e12 : growing || mix ? 1e7 : norm == N::damped_post ? 150 : 18;
+      if (mix) at = integrated(e, 0, 2, at, false);
+      at = integrated(e, mix ? 2 : 0, t, at, growing || mix);
+      // 1 - g over what the law says without K.
+      double log_k = at.log_gap - std::log(c.tokens);
+      if (norm == N::post) log_k += 2 * t;
+      if (norm == N::ngpt) log_k += 1.4 * t;
+      if (norm == N::deepnorm) log_k += 2 * t / 1.5;
+      if (norm == N::damped_post) log_k += 4 * (std::sqrt(1 + t) - 1);
+      if (growing || mix) log_k = at.log_gap + 2 * std::log(mix ? t - 2 : t);
+      if (slow) log_k = at.log_gap + std::log(4 * t);
+      EXPECT_NEAR(EquiangularFlow(e).log_terminal_constant(), log_k, 1e-4);
+    }
+}
+
+TEST(EquiangularSchemes, TerminalConstantsOfOtherStarts) {
+  const auto constant = [](const Equiangular& e) {
+    return std::exp(EquiangularFlow(e).log_terminal_constant());
+  };
+  EXPECT_NEAR(constant({.tokens = 23, .beta = 3.3, .cosine0 = 0.3}), 0.1358, 1e-4);
+  // From orthogonal tokens all but ngpt and mix have one constant.
+  for (const N norm : kNormalisations) {
+    const double k = std::exp(log_terminal_constant(8, 2));
+    const Equiangular e{.tokens = 8, .beta = 2, .norm = norm, .switch_time = 5};
+    if (norm == N::ngpt)
+      EXPECT_NEAR(constant(e), 6.1170496819 / 8, 1e-10);
+    else
+      EXPECT_RELATIVE(constant(e), norm == N::mix ? 0.001354925280 : k, 1e-9) << name(norm);
+  }
+  // USA: 1 - g = n K^n e^{-2 e^beta t}, by the integral of E alone.
+  for (const double start : {0.0, 0.3, -0.05}) {
+    const Equiangular e{.tokens = 12, .beta = 1.5, .cosine0 = start, .rule = kUsa};
+    const double t = 4;
+    const Integrated at = integrated(e, 0, t, {std::log1p(-start), 0}, false);
+    EXPECT_NEAR(12 * EquiangularFlow(e).log_terminal_constant(),
+                at.log_gap - std::log(12.0) + 2 * std::exp(1.5) * t, 1e-6)
+        << start;
+  }
+  EXPECT_TRUE(std::isnan(std::log(constant({.tokens = 3, .beta = 2, .cosine0 = -0.5}))));
 }
 
 TEST(EquiangularSchemes, OneCurveForAllGrowingNorms) {

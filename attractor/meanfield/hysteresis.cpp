@@ -89,7 +89,9 @@ SweepLevel average_of(double ratio, const std::vector<double>& orders) {
 Hysteresis sweep_noise(const HysteresisPlan& p) {
   check(p);
   Hysteresis result{.up = {}, .down = {}};
-  result.step = time_step(p);
+  // Every level is a whole number of steps.
+  const double level = p.settle + p.average;
+  result.step = level / std::ceil(level / time_step(p));
   const double unit =
       std::exp(log_critical_noise({.rule = p.rule, .dim = 2, .beta = p.beta}));  // kappa_#
   flow::Progress progress;
@@ -99,7 +101,7 @@ Hysteresis sweep_noise(const HysteresisPlan& p) {
     const bool up = k < levels;
     const double ratio = up ? p.ratios[k] : p.ratios[2 * levels - 1 - k];
     CircleTokens tokens({.rule = p.rule, .beta = p.beta, .noise = ratio * unit}, p.tokens);
-    const double begin = static_cast<double>(k) * (p.settle + p.average);
+    const double begin = static_cast<double>(k) * level;
     std::vector<double> orders;
     std::uint64_t steps = 0;
     flow::Hooks hooks;
@@ -111,7 +113,7 @@ Hysteresis sweep_noise(const HysteresisPlan& p) {
     };
     // Progress goes on from level to level, and with it the numbering of the random draws.
     flow::Plan plan;
-    plan.end = flow::Time((begin + p.settle + p.average) / unit);
+    plan.end = flow::Time((begin + level) / unit);
     plan.step = result.step / unit;
     plan.noise.seed = p.seed;
     plan.max_steps = 1'000'000'000;
