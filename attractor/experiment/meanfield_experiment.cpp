@@ -137,8 +137,9 @@ ParameterList solver_list(MeanfieldParameters& p) {
        .choices = {"auto", "zonal", "none"}},
       {.name = "modes",
        .group = group,
-       .help = "modes, or labels (16 at least; on S^2 8 to 100 heights of a grid); 0: modes are "
-               "doubled as needed, or 2048 labels on the circle, 512 with an axis, 20 heights",
+       .help = "modes (on spheres 1024 at most), or labels (16 at least; on S^2 8 to 100 heights "
+               "of a grid); 0: modes are doubled as needed, up to 1024 on the circle and 256 with "
+               "an axis, or 2048 labels on the circle, 512 with an axis, 20 heights",
        .target = &p.modes,
        .most = 100'000},
   };
@@ -184,20 +185,46 @@ std::vector<std::size_t> particle_numbers(const MeanfieldParameters& p, const Me
   return result;
 }
 
-Comparison compare(const MeanfieldParameters& p, const MeanfieldKind& kind,
-                   const MeanfieldRecord& record, std::vector<std::size_t> tokens,
-                   const AskContext& context) {
+struct Compared {
+  Comparison rows{};
+  bool labels_complete = true;
+  double label_error = 0;  // of the order parameter of the labels that stand for the density
+};
+
+Compared compare(const MeanfieldParameters& p, const MeanfieldKind& kind,
+                 const MeanfieldRecord& record, std::vector<std::size_t> tokens,
+                 const AskContext& context) {
   context.tell(0.5, "tokens for comparison");
-  const meanfield::WeightedPoints density = labels_at_end(p, kind, record, context);
+  const EndLabels labels = labels_at_end(p, kind, record, context);
+  if (!labels.complete) return {.labels_complete = false};
   const meanfield::ComparisonPlan plan{.tokens = std::move(tokens),
                                        .replicates = p.replicates,
                                        .seed = p.seed,
                                        .tolerance = std::max(p.tolerance, 1e-8),
                                        .stop = context.stop};
   const flow::Time end(p.time);
+  Compared result{.label_error = labels.order_error};
   if (kind.geometry == Geometry::circle)
-    return compare_circle(circle_law(p), circle_attention(p), end, density, plan);
-  return compare_zonal(zonal_law(p), zonal_attention(p), end, density, plan);
+    result.rows = compare_circle(circle_law(p), circle_attention(p), end, labels.points, plan);
+  else
+    result.rows = compare_zonal(zonal_law(p), zonal_attention(p), end, labels.points, plan);
+  return result;
+}
+
+/// Tokens cannot be told from the density closer than the density is known.
+std::string what_comparison_failed(const Compared& compared) {
+  if (!compared.labels_complete)
+    return "the labels that tokens are compared with did not reach the end; shorten --time or "
+           "loosen --tolerance";
+  if (!compared.rows.complete) return "a run of tokens did not reach its time; loosen --tolerance";
+  for (const ComparisonRow& row : compared.rows.rows)
+    if (!(compared.label_error <= 0.1 * row.rms_moment))
+      return fmt::format(
+          "{} tokens are as close to the density ({:.1e}) as the labels that stand for it "
+          "({:.1e}); "
+          "compare fewer, or take --form labels with more --modes",
+          row.tokens, row.rms_moment, compared.label_error);
+  return "";
 }
 
 void add_comparison(const Comparison& comparison, Answer& answer) {
@@ -215,7 +242,6 @@ void add_comparison(const Comparison& comparison, Answer& answer) {
 }
 
 void add_history(const MeanfieldParameters& p, const MeanfieldRecord& r, Answer& answer) {
-  const bool descends = p.dynamics == "usa";  // softmax attention has no free energy
   Table history{.name = "history",
                 .title = "History",
                 .columns = {"time", "order_parameter", "energy", "log_energy", "entropy",
@@ -223,7 +249,7 @@ void add_history(const MeanfieldParameters& p, const MeanfieldRecord& r, Answer&
                 .only_data = true};
   for (const MeanfieldMoment& m : r.history)
     history.rows.push_back({m.time, m.order, std::exp(m.log_energy), m.log_energy, m.entropy,
-                            descends ? free_energy(p, m) : kNan, m.smallest});
+                            free_energy(p, m), m.smallest});
   answer.tables.push_back(std::move(history));
   if (r.density.empty()) return;
   Table density{.name = "density",
@@ -241,7 +267,7 @@ void add_history(const MeanfieldParameters& p, const MeanfieldRecord& r, Answer&
 
 void add_values(const MeanfieldParameters& p, const MeanfieldKind& kind, const MeanfieldRecord& r,
                 Answer& answer) {
-  const MeanfieldMoment none{kNan, kNan, kNan, kNan, kNan, kNan, kNan};
+  const MeanfieldMoment none{kNan, kNan, kNan, kNan, kNan, kNan, kNan, kNan};
   // Short of the end there is no value at the end.
   const MeanfieldMoment& end = r.complete() ? r.history.back() : none;
   Json& v = answer.values;
@@ -255,14 +281,20 @@ void add_values(const MeanfieldParameters& p, const MeanfieldKind& kind, const M
     for (const double m : r.moments) v["moments"].push_back(number(m));
   v["mass"] = number(end.mass);
   v["smallest_density"] = number(end.smallest);
-  v["resolution"] = number(r.resolution);
+  v["largest_density"] = number(end.largest);
   v["energy"] = number(std::exp(end.log_energy));
   v["log_energy"] = number(end.log_energy);
   v["entropy"] = number(end.entropy);
-  if (p.dynamics == "usa") v["free_energy"] = number(free_energy(p, end));
-  if (p.start != "perturbed") return;
-  v["growth_measured"] = number(r.growth_measured);
-  v["growth_linear"] = number(r.growth_linear);
+  v["free_energy"] = number(free_energy(p, end));
+  if (p.start == "perturbed") {
+    v["growth_measured"] = number(r.growth_measured);
+    v["growth_linear"] = number(r.growth_linear);
+    v["growth_error"] = number(r.errors.growth);
+  }
+  v["order_error"] = number(r.errors.order);
+  v["energy_error"] = number(r.errors.energy);
+  v["entropy_error"] = number(r.errors.entropy);
+  v["density_error"] = number(r.errors.density);
 }
 
 std::string headline(const MeanfieldParameters& p, const MeanfieldRecord& r) {
@@ -289,6 +321,37 @@ std::string reached_words(const MeanfieldParameters& p, const MeanfieldRecord& r
                      r.reached, r.reached_natural, p.time, size_words(std::log(p.time) + p.beta));
 }
 
+std::string more_words(const MeanfieldKind& kind) {
+  if (kind.geometry == Geometry::general)
+    return "more --modes (at most 100), --symmetry zonal where there is an axis, or --start tokens";
+  if (!kind.spectral) return "more --modes";
+  const char* more =
+      kind.geometry == Geometry::zonal ? "more --modes (at most 1024)" : "more --modes";
+  return fmt::format("{} or --form labels", more);
+}
+
+std::string unresolved_words(const MeanfieldParameters& p, const MeanfieldKind& kind,
+                             const MeanfieldRecord& r) {
+  const std::string size = fmt::format("{} {}", r.modes,
+                                       kind.spectral                        ? "modes"
+                                       : kind.geometry == Geometry::general ? "heights"
+                                                                            : "labels");
+  if (!(r.start_lost <= most_error(p)))
+    return fmt::format("the start is too sharp for {} (they miss {:.1e} of it); take {}", size,
+                       r.start_lost, more_words(kind));
+  const std::string at = reached_words(p, r);
+  // Missing modes are far smaller than the error where short steps would have been the remedy.
+  if (kind.spectral && r.modes_lost < 1e-3 * most_error(p))
+    return fmt::format(
+        "beyond {} the error would be {:.1e}, above {:.0e}: the flow makes small errors grow; "
+        "shorten --time, tighten --tolerance or take {}",
+        at, r.worst_error, most_error(p), more_words(kind));
+  return fmt::format(
+      "beyond {} the density is too sharp for {}: errors would be above {:.0e}; "
+      "shorten --time or take {}",
+      at, size, most_error(p), more_words(kind));
+}
+
 std::string what_failed(const MeanfieldParameters& p, const MeanfieldKind& kind,
                         const MeanfieldRecord& r) {
   if (r.complete()) return "";
@@ -299,14 +362,15 @@ std::string what_failed(const MeanfieldParameters& p, const MeanfieldKind& kind,
                        std::min(r.steps_missing, 1e300), shorter);
   if (r.resolved && r.status == flow::Status::too_many_steps)
     return fmt::format("the steps were used up at {}; {}", at, shorter);
+  if (r.resolved && r.twin_failed)
+    return fmt::format(
+        "the error is not known: a run with more {} and shorter steps did not reach the end; {} or "
+        "loosen --tolerance",
+        kind.spectral ? "modes" : "labels", shorter);
   if (r.resolved)
     return fmt::format("the run ended early at {} ({}); {}", at, flow::name(r.status),
                        flow::remedy(r.status));
-  return fmt::format(
-      "at {} the density is too sharp for {} modes (the last ones are {:.1e} in size); "
-      "shorten --time or use --form labels{}",
-      at, r.modes, r.resolution,
-      kind.geometry == Geometry::zonal ? " or more --modes (at most 1024)" : " or more --modes");
+  return unresolved_words(p, kind, r);
 }
 
 }  // namespace
@@ -318,36 +382,43 @@ ParameterList list(MeanfieldParameters& p) {
   return all;
 }
 
-Answer ask(const MeanfieldParameters& p, const AskContext& context) {
-  const MeanfieldKind kind = kind_of(p);
-  const std::vector<std::size_t> tokens = particle_numbers(p, kind);
-  const MeanfieldRecord record = run_meanfield(p, kind, context);
-  Comparison comparison;
-  if (!tokens.empty() && record.complete()) comparison = compare(p, kind, record, tokens, context);
-  Answer answer{.title = "Mean field of attention", .headline = headline(p, record)};
-  add_values(p, kind, record, answer);
-  if (!comparison.rows.empty()) add_comparison(comparison, answer);
-  add_history(p, record, answer);
-  answer.not_delivered = what_failed(p, kind, record);
-  if (answer.not_delivered.empty() && !comparison.complete)
-    answer.not_delivered = "a run of tokens did not reach its time; loosen --tolerance";
-  if (!kind.spectral && record.resolution > 1e-6)
-    answer.remarks.push_back(fmt::format(
-        "Half as many labels change the order parameter by {:.1e}; more --modes reduce that.",
-        record.resolution));
-  if (!kind.spectral && record.complete() && p.start != "tokens" && std::isnan(record.resolution))
-    answer.remarks.push_back("Half as many labels did not reach the end: resolution is not known.");
-  if (kind.spectral && record.complete() && std::isnan(record.history.back().smallest))
+namespace {
+
+void add_remarks(const MeanfieldParameters& p, const MeanfieldKind& kind,
+                 const MeanfieldRecord& record, Answer& answer) {
+  if (p.dynamics == "sa" && p.noise > 0)
+    answer.remarks.push_back(
+        "Softmax attention with noise descends no free energy in the Wasserstein metric: "
+        "free_energy is not defined.");
+  if (!record.complete()) return;
+  if (kind.spectral && std::isnan(record.history.back().smallest))
     answer.remarks.push_back(fmt::format(
         "{} modes do not tell the density near the poles, where hardly any token is in dimension "
         "{}: smallest_density is not known.",
         record.modes, p.dim));
-  if (kind.spectral && record.complete() && record.history.back().smallest < 0)
+  if (kind.spectral && record.history.back().smallest < 0)
     answer.remarks.push_back(
-        fmt::format("The density dips to {:.1e} below zero between crowded places: the size of its "
-                    "truncation error.",
+        fmt::format("The density dips to {:.1e} below zero between crowded places, which is within "
+                    "its error.",
                     -record.history.back().smallest));
-  answer.draw = [=] { return meanfield_figures(p, kind, record, comparison); };
+}
+
+}  // namespace
+
+Answer ask(const MeanfieldParameters& p, const AskContext& context) {
+  const MeanfieldKind kind = kind_of(p);
+  const std::vector<std::size_t> tokens = particle_numbers(p, kind);
+  const MeanfieldRecord record = run_meanfield(p, kind, context);
+  Compared compared;
+  if (!tokens.empty() && record.complete()) compared = compare(p, kind, record, tokens, context);
+  Answer answer{.title = "Mean field of attention", .headline = headline(p, record)};
+  add_values(p, kind, record, answer);
+  if (!compared.rows.rows.empty()) add_comparison(compared.rows, answer);
+  add_history(p, record, answer);
+  answer.not_delivered = what_failed(p, kind, record);
+  if (answer.not_delivered.empty()) answer.not_delivered = what_comparison_failed(compared);
+  add_remarks(p, kind, record, answer);
+  answer.draw = [=] { return meanfield_figures(p, kind, record, compared.rows); };
   return answer;
 }
 
