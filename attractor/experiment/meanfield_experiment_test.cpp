@@ -101,7 +101,7 @@ TEST(MeanfieldExperiment, NoiseLowersTheFreeEnergyToTheStationaryState) {
       meanfield::sphere_spectrum(2, 1, 2).pull[1] * meanfield::sphere_spectrum(2, 1, 2).lambda0();
   const Answer answer = ask(
       {.dynamics = "usa", .beta = 1, .noise = 0.5 * critical, .amplitude = 0.4, .time = 60}, {});
-  EXPECT_NEAR(value(answer, "order_parameter"), 0.90497698810, 1e-8);
+  EXPECT_NEAR(value(answer, "order_parameter"), 0.90497698810, 1e-8) << answer.not_delivered;
   const Table& history = table(answer, "history");
   for (std::size_t k = 1; k < history.rows.size(); ++k)
     EXPECT_LE(history.rows[k][5], history.rows[k - 1][5] + 1e-9);
@@ -138,30 +138,35 @@ TEST(MeanfieldExperiment, SaysWhenTheDensityIsTooSharp) {
 
 TEST(MeanfieldExperiment, AnsweredDensitiesAreResolved) {
   // Densities of m-fold symmetry: few modes are excited, and the last ones never.
-  const MeanfieldParameters cases[] = {
-      {.beta = 18, .mode = 6, .time = 4, .outputs = 8},
-      {.beta = 30, .mode = 9, .amplitude = 0.3, .time = 2.5, .outputs = 8},
-      {.dynamics = "usa", .beta = 9, .mode = 5, .amplitude = -0.4, .time = 1.5e-3, .outputs = 8},
-      {.dim = 3, .beta = 12, .mode = 4, .amplitude = 0.5, .time = 1.2, .outputs = 8},
-      {.dim = 2, .beta = 18, .mode = 6, .time = 3, .outputs = 8, .symmetry = "zonal"}};
-  for (const MeanfieldParameters& c : cases) {
-    MeanfieldParameters few = c, many = c;
-    few.modes = 16;
-    many.modes = 400;
-    many.tolerance = 1e-12;
-    const Answer usual = ask(c, {}), truth = ask(many, {}), poor = ask(few, {});
-    EXPECT_TRUE(usual.not_delivered.empty()) << c.beta << usual.not_delivered;
+  struct Case {
+    MeanfieldParameters p;
+    std::uint64_t few, many;
+  };
+  const Case cases[] = {
+      {{.beta = 18, .mode = 6, .time = 4, .outputs = 8}, 16, 400},
+      {{.beta = 30, .mode = 9, .amplitude = 0.3, .time = 2.5, .outputs = 8}, 24, 400},
+      {{.dynamics = "usa", .beta = 9, .mode = 5, .amplitude = -0.4, .time = 1e-3, .outputs = 8},
+       16,
+       200},
+      {{.dim = 3, .beta = 12, .mode = 4, .amplitude = 0.5, .time = 2, .outputs = 8}, 12, 100},
+      {{.dim = 2, .beta = 18, .mode = 6, .time = 3, .outputs = 8, .symmetry = "zonal"}, 16, 150}};
+  for (const auto& [p, few, many] : cases) {
+    MeanfieldParameters less = p, more = p;
+    less.modes = few;
+    more.modes = many;
+    more.tolerance = 1e-11;
+    const Answer usual = ask(p, {}), truth = ask(more, {}), poor = ask(less, {});
+    EXPECT_TRUE(usual.not_delivered.empty()) << p.beta << usual.not_delivered;
     EXPECT_SAYS(poor.not_delivered, "more --modes");
-    EXPECT_TRUE(poor.values["energy"].is_null()) << c.beta;
-    EXPECT_LT(value(poor, "reached_time"), c.time);
+    EXPECT_TRUE(poor.values["energy"].is_null()) << p.beta;
+    EXPECT_LT(value(poor, "reached_time"), p.time);
     EXPECT_NEAR(value(usual, "log_energy"), value(truth, "log_energy"),
                 value(usual, "energy_error"));
     const double peak = value(truth, "largest_density");
     EXPECT_NEAR(value(usual, "largest_density") / peak, 1, value(usual, "density_error"));
-    EXPECT_LT(value(usual, "density_error"), 1e-7) << c.beta;
-    EXPECT_LE(value(usual, "modes"), 256) << c.beta;
+    EXPECT_LT(value(usual, "density_error"), 1e-6) << p.beta;
+    EXPECT_LE(value(usual, "modes"), 256) << p.beta;
   }
-  EXPECT_NEAR(value(ask(cases[0], {}), "largest_density"), 3.928239, 1e-6);  // 1024 modes
 }
 
 TEST(MeanfieldExperiment, TakesNoMoreModesThanItNeeds) {
@@ -185,12 +190,16 @@ TEST(MeanfieldExperiment, ErrorsAreTheWorstOfTheRun) {
 }
 
 TEST(MeanfieldExperiment, AGrowthLostInTheErrorIsTold) {
-  const Answer lost = ask({.amplitude = 1e-9, .tolerance = 1e-6}, {});
-  EXPECT_GT(value(lost, "growth_error"), 1e-6);
-  const Answer good = ask({.amplitude = 1e-6, .tolerance = 1e-14}, {});
-  EXPECT_LT(value(good, "growth_error"), 1e-6);
-  EXPECT_NEAR(value(lost, "growth_measured"), value(good, "growth_measured"),
-              value(lost, "growth_error") + 1e-5);
+  // An amplitude far below the tolerance: one long step, and as long a one at any tolerance.
+  for (const double beta : {4.0, 16.0}) {
+    const MeanfieldParameters p{
+        .beta = beta, .mode = 3, .amplitude = 1e-9, .outputs = 2, .tolerance = 1e-4};
+    const Answer lost = ask(p, {});
+    const double off = std::abs(value(lost, "growth_measured") - value(lost, "growth_linear"));
+    EXPECT_GT(off, 1e-8);  // one part in 10^9 is not linear
+    EXPECT_LT(off, value(lost, "growth_error") + 1e-8);
+    EXPECT_LT(value(lost, "growth_error"), 20 * off);
+  }
 }
 
 TEST(MeanfieldExperiment, AStartTooSharpIsNoAnswer) {

@@ -103,8 +103,7 @@ CircleDensity::~CircleDensity() = default;
 
 void CircleDensity::make_grid() {
   spectrum_ = sphere_spectrum(2, attention_.beta, modes() + 1);
-  const std::size_t factor = attention_.rule == Rule::softmax ? 4 : 3;
-  grid_ = std::make_unique<Grid>(good_size(factor * modes() + 1));
+  grid_ = std::make_unique<Grid>(good_size(4 * modes() + 1));
 }
 
 std::vector<double> CircleDensity::state(std::span<const std::complex<double>> moments) const {
@@ -161,8 +160,7 @@ double CircleDensity::feed(std::span<const double> state, double log_unit) const
   const auto size = static_cast<double>(grid_->density.size());
   const double rounding = 8 * std::numeric_limits<double>::epsilon() * std::sqrt(squares / size);
   double largest = 0;
-  // Modes beyond half the grid are aliases of others beyond K.
-  for (std::size_t k = modes() + 1; k <= std::min(2 * modes(), grid_->density.size() / 2); ++k) {
+  for (std::size_t k = modes() + 1; k <= 2 * modes(); ++k) {
     const double mean = std::abs(grid_->density.mode(k));
     const double fed = mean <= rounding ? 0 : static_cast<double>(k) * mean;
     largest = fed <= largest ? largest : fed;  // keeps NaN

@@ -7,7 +7,7 @@
 //
 //   m_k' = ik E[v e^{ik theta}] - kappa k^2 m_k
 //
-// with E taken on a grid of at least 3K (USA, quadratic: free of aliasing) or 4K points (SA). The
+// with E taken on a grid of more than 4K points (USA, quadratic: free of aliasing up to 2K). The
 // mass m_0 = 1 cannot change. Errors fall faster than any power of K until the density becomes
 // narrower than the grid: then modes beyond K are fed (truncation.hpp), their number is doubled up
 // to max_modes, and beyond that unresolved() turns true: labels (circle_tokens.hpp) go on where

@@ -81,9 +81,13 @@ TEST(Truncation, SeesMissingModesOfAnySymmetry) {
         for (std::size_t k = modes + 1; k <= 2 * modes; ++k)
           truth = std::max(truth, std::abs(m[k]));
         const double estimate = coarse.truncation().largest_missing();
-        EXPECT_GT(truth, 1e-12);
-        EXPECT_GT(estimate, 0.3 * truth) << name(rule) << " fold " << fold << " noise " << noise;
-        EXPECT_LT(estimate, 100 * truth) << name(rule) << " fold " << fold << " noise " << noise;
+        if (fold > 1) {
+          EXPECT_GT(truth, 1e-12);
+        }
+        EXPECT_GT(estimate + 1e-15, 0.3 * truth)
+            << name(rule) << " fold " << fold << " noise " << noise;
+        EXPECT_LT(estimate, 100 * truth + 1e-15)
+            << name(rule) << " fold " << fold << " noise " << noise;
       }
 }
 
