@@ -1,7 +1,8 @@
 // How wrong a mean field is, by its twin: the same run with more modes (or labels) and shorter
-// steps, whose own error is small beside that of the first. So twice their difference bounds the
-// error of the first closely, whatever its cause: modes cut off, steps, rounding, and their growth
-// in an unstable flow. Errors are those of all that is handed out up to a time, the worst of it.
+// steps. Its own error is small beside that of the first (modes, steps), or smaller by a known part
+// (labels), so a small multiple of their difference bounds the error of the first closely, whatever
+// its cause: modes cut off, steps, rounding, and their growth in an unstable flow. Errors are those
+// of all that is handed out up to a time, the worst of it.
 #pragma once
 
 #include "attractor/experiment/meanfield_record.hpp"

@@ -9,6 +9,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/experiment/meanfield_figures.hpp"
 #include "attractor/experiment/meanfield_record.hpp"
+#include "attractor/experiment/meanfield_words.hpp"
 #include "attractor/experiment/number_list.hpp"
 
 namespace attractor::experiment {
@@ -287,7 +288,7 @@ void add_values(const MeanfieldParameters& p, const MeanfieldKind& kind, const M
   v["entropy"] = number(end.entropy);
   v["free_energy"] = number(free_energy(p, end));
   if (p.start == "perturbed") {
-    v["growth_measured"] = number(r.growth_measured);
+    v["growth_measured"] = number(r.complete() ? r.growth_measured : kNan);
     v["growth_linear"] = number(r.growth_linear);
     v["growth_error"] = number(r.errors.growth);
   }
@@ -295,82 +296,6 @@ void add_values(const MeanfieldParameters& p, const MeanfieldKind& kind, const M
   v["energy_error"] = number(r.errors.energy);
   v["entropy_error"] = number(r.errors.entropy);
   v["density_error"] = number(r.errors.density);
-}
-
-std::string headline(const MeanfieldParameters& p, const MeanfieldRecord& r) {
-  const std::string where =
-      p.dim == 2 ? "on the circle" : "on the sphere S" + superscript(p.dim - 1);
-  if (!r.complete())
-    return fmt::format("The density {} could be followed to t = {:.4g} only.", where, r.reached);
-  return fmt::format(
-      "From t = 0 to {:.4g} the order parameter of the density {} went from {} to {}.", p.time,
-      where, rounded(r.history.front().order), rounded(r.history.back().order));
-}
-
-/// A number of any size, by its logarithm.
-std::string size_words(double log) {
-  const double decimal = log / std::log(10.0);
-  return std::abs(decimal) < 300 ? fmt::format("{:.3g}", std::exp(log))
-                                 : fmt::format("10^{:.0f}", decimal);
-}
-
-/// Unnormalised attention moves in times of e^-beta, which a reader of plain times may not expect.
-std::string reached_words(const MeanfieldParameters& p, const MeanfieldRecord& r) {
-  if (p.dynamics == "sa" || p.beta < 1) return fmt::format("t = {:.6g}", r.reached);
-  return fmt::format("t = {:.6g} ({:.4g} natural units e^-beta; time = {:.6g} is {} of them)",
-                     r.reached, r.reached_natural, p.time, size_words(std::log(p.time) + p.beta));
-}
-
-std::string more_words(const MeanfieldKind& kind) {
-  if (kind.geometry == Geometry::general)
-    return "more --modes (at most 100), --symmetry zonal where there is an axis, or --start tokens";
-  if (!kind.spectral) return "more --modes";
-  const char* more =
-      kind.geometry == Geometry::zonal ? "more --modes (at most 1024)" : "more --modes";
-  return fmt::format("{} or --form labels", more);
-}
-
-std::string unresolved_words(const MeanfieldParameters& p, const MeanfieldKind& kind,
-                             const MeanfieldRecord& r) {
-  const std::string size = fmt::format("{} {}", r.modes,
-                                       kind.spectral                        ? "modes"
-                                       : kind.geometry == Geometry::general ? "heights"
-                                                                            : "labels");
-  if (!(r.start_lost <= most_error(p)))
-    return fmt::format("the start is too sharp for {} (they miss {:.1e} of it); take {}", size,
-                       r.start_lost, more_words(kind));
-  const std::string at = reached_words(p, r);
-  // Missing modes are far smaller than the error where short steps would have been the remedy.
-  if (kind.spectral && r.modes_lost < 1e-3 * most_error(p))
-    return fmt::format(
-        "beyond {} the error would be {:.1e}, above {:.0e}: the flow makes small errors grow; "
-        "shorten --time, tighten --tolerance or take {}",
-        at, r.worst_error, most_error(p), more_words(kind));
-  return fmt::format(
-      "beyond {} the density is too sharp for {}: errors would be above {:.0e}; "
-      "shorten --time or take {}",
-      at, size, most_error(p), more_words(kind));
-}
-
-std::string what_failed(const MeanfieldParameters& p, const MeanfieldKind& kind,
-                        const MeanfieldRecord& r) {
-  if (r.complete()) return "";
-  const std::string at = reached_words(p, r);
-  const char* shorter = p.noise > 0 ? "shorten --time or lower --noise" : "shorten --time";
-  if (r.resolved && r.steps_missing > 0)
-    return fmt::format("the run was given up at {}: its end is more than {:.0e} steps away; {}", at,
-                       std::min(r.steps_missing, 1e300), shorter);
-  if (r.resolved && r.status == flow::Status::too_many_steps)
-    return fmt::format("the steps were used up at {}; {}", at, shorter);
-  if (r.resolved && r.twin_failed)
-    return fmt::format(
-        "the error is not known: a run with more {} and shorter steps did not reach the end; {} or "
-        "loosen --tolerance",
-        kind.spectral ? "modes" : "labels", shorter);
-  if (r.resolved)
-    return fmt::format("the run ended early at {} ({}); {}", at, flow::name(r.status),
-                       flow::remedy(r.status));
-  return unresolved_words(p, kind, r);
 }
 
 }  // namespace
@@ -382,42 +307,19 @@ ParameterList list(MeanfieldParameters& p) {
   return all;
 }
 
-namespace {
-
-void add_remarks(const MeanfieldParameters& p, const MeanfieldKind& kind,
-                 const MeanfieldRecord& record, Answer& answer) {
-  if (p.dynamics == "sa" && p.noise > 0)
-    answer.remarks.push_back(
-        "Softmax attention with noise descends no free energy in the Wasserstein metric: "
-        "free_energy is not defined.");
-  if (!record.complete()) return;
-  if (kind.spectral && std::isnan(record.history.back().smallest))
-    answer.remarks.push_back(fmt::format(
-        "{} modes do not tell the density near the poles, where hardly any token is in dimension "
-        "{}: smallest_density is not known.",
-        record.modes, p.dim));
-  if (kind.spectral && record.history.back().smallest < 0)
-    answer.remarks.push_back(
-        fmt::format("The density dips to {:.1e} below zero between crowded places, which is within "
-                    "its error.",
-                    -record.history.back().smallest));
-}
-
-}  // namespace
-
 Answer ask(const MeanfieldParameters& p, const AskContext& context) {
   const MeanfieldKind kind = kind_of(p);
   const std::vector<std::size_t> tokens = particle_numbers(p, kind);
   const MeanfieldRecord record = run_meanfield(p, kind, context);
   Compared compared;
   if (!tokens.empty() && record.complete()) compared = compare(p, kind, record, tokens, context);
-  Answer answer{.title = "Mean field of attention", .headline = headline(p, record)};
+  Answer answer{.title = "Mean field of attention", .headline = meanfield_headline(p, record)};
   add_values(p, kind, record, answer);
   if (!compared.rows.rows.empty()) add_comparison(compared.rows, answer);
   add_history(p, record, answer);
   answer.not_delivered = what_failed(p, kind, record);
   if (answer.not_delivered.empty()) answer.not_delivered = what_comparison_failed(compared);
-  add_remarks(p, kind, record, answer);
+  answer.remarks = meanfield_remarks(p, kind, record);
   answer.draw = [=] { return meanfield_figures(p, kind, record, compared.rows); };
   return answer;
 }

@@ -98,6 +98,10 @@ class Recorder {
       record_.status = flow::run(*system_.flow, flow::dormand_prince(), plan, progress, hooks());
       if (!flow::delivered(record_.status)) break;
     }
+    // The end of the last step may be a rounding before the last output.
+    for (; flow::delivered(record_.status) && progress.next_output < plan.outputs.size();
+         ++progress.next_output)
+      output(plan.outputs[progress.next_output], progress.state);
     record_.reached = progress.time.value();
     record_.reached_natural = progress.time.in_unit(system_.flow->log_unit());
     record_.modes = system_.modes();

@@ -219,7 +219,8 @@ WeightedPoints general_start(const MeanfieldParameters& p, std::size_t heights) 
 MeanfieldSystem general_system(const MeanfieldParameters& p, std::size_t heights) {
   WeightedPoints start = general_start(p, heights);
   const double lost = std::abs(start.mass - 1);
-  if (!(lost <= most_error(p))) return {.start_lost = lost, .modes = [heights] { return heights; }};
+  if (!(lost <= most_error(p)))
+    return {.start_lost = lost, .modes = [heights] { return 2 * heights * heights; }};
   auto flow =
       std::make_unique<WeightedTokens>(p.dim, rule_named(p.dynamics), p.beta, start.weights);
   const WeightedTokens& tokens = *flow;

@@ -116,11 +116,8 @@ class Draw:
 
     def quantities(self, system, states, heights):
         """One row for each output: order parameter, ln energy, entropy, and the density where the program tells it."""
-        rows = []
-        for state in states:
-            values = self.shown(system, state, heights)
-            rows.append((system.order_parameter(state), math.log(system.energy(state)) + self.beta, system.entropy(state), values))
-        return rows
+        return [(system.order_parameter(state), math.log(system.energy(state)) + self.beta, system.entropy(state),
+                 self.shown(system, state, heights)) for state in states]
 
     def shown(self, system, state, heights):
         if self.form == "circle":
@@ -133,54 +130,67 @@ class Draw:
             return system.values(state, heights)
         return None
 
-    def truth(self, answer):
-        """Quantities and their errors, from a run fine enough for the errors reported."""
+    def distances(self, ours, others):
+        """The largest over outputs, one for each name; NaN: not known to one of them."""
+        worst = dict.fromkeys(NAMES, 0.0)
+        for (order, log_energy, entropy, density), (order2, log_energy2, entropy2, density2) in zip(ours, others):
+            worst["order"] = max(worst["order"], abs(order - order2))
+            worst["energy"] = max(worst["energy"], abs(math.expm1(log_energy - log_energy2)))
+            worst["entropy"] = max(worst["entropy"], abs(entropy - entropy2)) if entropy is not None else math.nan
+            known = density is not None and density2 is not None
+            told = ~np.isnan(density) if known else None
+            worst["density"] = max(worst["density"], np.max(np.abs(density - density2)[told]) / np.max(density2[told])) \
+                if known else math.nan
+        return worst
+
+    def truth(self, reported):
+        """Quantities from a run fine enough for the errors reported, and their own errors; nothing where it would take long."""
         heights = np.cos(np.pi * np.arange(257) / 256)
-        size = max(64 if "circle" in self.form else 32, 2 ** math.ceil(math.log2(answer["modes"]))) if self.form in ("circle", "zonal") else 64
-        target = 0.02 * min([x for x in self.reported(answer) if x is not None and x > 1e-11], default=1e-11)
-        for size in (size, 2 * size, 4 * size):
+        size = max(64 if "circle" in self.form else 32, self.size)
+        felt = 0.02 * max(1e-12, reported["density"] if self.form in ("circle", "zonal") else reported["energy"])
+        for size in (size, 2 * size):
+            if size > 512:
+                break
             system = self.system(size)
             step = min(2 / (size * 3 * self.fastest()), 0.05 * self.unit)
-            for step in (step, step / 2, step / 4):
-                best, error = system.run(self.density, self.times(), step)
-                if np.max(error) <= target:
+            for step in (step, step / 2):
+                best, fine = system.run(self.density, self.times(), step)
+                truth = self.quantities(system, best, heights)
+                errors = self.distances(truth, self.quantities(system, fine, heights))
+                rounding = 4e-16 * self.time / step  # of a factor that every step takes
+                errors = {name: max(error, rounding) if error == error else error for name, error in errors.items()}
+                if all(math.isnan(errors[name]) or errors[name] <= max(0.2 * reported[name], ROUNDING)
+                       for name in NAMES if reported[name] is not None):
                     break
             tail = np.max(np.abs(best[:, 3 * best.shape[1] // 5:2 * best.shape[1] // 3])) if "circle" in self.form else \
                 np.max(np.abs(best[:, 3 * best.shape[1] // 4:] / system.at_pole[3 * best.shape[1] // 4:]))
-            if tail > 1e-3:
-                break
-            if tail <= target:
-                return self.quantities(system, best, heights), self.quantities(system, best + error, heights)
+            if tail <= felt:
+                return truth, errors
         return None, None
 
-    def reported(self, answer):
-        return [answer[name + "_error"] for name in NAMES]
-
     # ---- The verdict.
+
+    def rows(self, answer):
+        count = len(answer["history"])
+        table = [None] * count
+        if answer.get("density"):
+            table = np.array([np.nan if row["density"] is None else row["density"]
+                              for row in answer["density"]]).reshape(count, -1)
+        return [(row["order_parameter"], row["log_energy"], row["entropy"], values)
+                for row, values in zip(answer["history"], table)]
 
     def run(self):
         done = program.attractor("meanfield", *self.arguments, "--json", "--threads", 1)
         if done.status != 0:
             return {"status": done.status, "says": done.err}
         answer = done.json
-        truth, shifted = self.truth(answer)
-        if truth is None:
-            return {"status": 0, "unknown": True}
-        worst = dict.fromkeys(NAMES, 0.0)
-        table = np.array([[np.nan if row["density"] is None else row["density"] for row in answer["density"]]]).reshape(
-            5, -1) if answer.get("density") else None
-        for k, row in enumerate(answer["history"]):
-            order, log_energy, entropy, values = truth[k]
-            worst["order"] = max(worst["order"], abs(row["order_parameter"] - order))
-            worst["energy"] = max(worst["energy"], abs(math.expm1(row["log_energy"] - log_energy)))
-            if row["entropy"] is not None:
-                worst["entropy"] = max(worst["entropy"], abs(row["entropy"] - entropy))
-            if values is not None and table is not None:
-                told = ~np.isnan(table[k])
-                worst["density"] = max(worst["density"], np.max(np.abs(table[k] - values)[told]) / np.max(values[told]))
+        reported = {name: answer[name + "_error"] for name in NAMES}
+        self.size = 2 ** math.ceil(math.log2(answer["modes"])) if self.form in ("circle", "zonal") else 64
+        truth, errors = self.truth(reported)
         smallest = answer["smallest_density"]
-        return {"status": 0, "unknown": False, "true": worst, "reported": dict(zip(NAMES, self.reported(answer))),
-                "dip": -smallest / answer["largest_density"] if smallest is not None and smallest < 0 else 0}
+        dip = -smallest / answer["largest_density"] if smallest is not None and smallest < 0 else 0
+        result = {"status": 0, "unknown": truth is None, "dip": dip, "reported": reported}
+        return result if truth is None else result | {"true": self.distances(self.rows(answer), truth), "reference": errors}
 
 
 def verdict(number):
@@ -189,30 +199,35 @@ def verdict(number):
 
 class Errors(program.ProgramTest):
     def test_what_is_reported_is_what_is_wrong(self):
-        draws = int(os.environ.get("DENSITY_DRAWS", 600))
+        draws = int(os.environ.get("DENSITY_DRAWS", 36))
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             verdicts = dict(pool.map(verdict, range(draws)))
         delivered = {n: v for n, v in verdicts.items() if v["status"] == 0}
         self.assertTrue(all(v["status"] in (0, 3) for v in verdicts.values()), [v for v in verdicts.values() if v["status"] not in (0, 3)])
         unknown = [n for n, v in delivered.items() if v["unknown"]]
         known = {n: v for n, v in delivered.items() if not v["unknown"]}
-        beyond, ratios = {}, {}
+        beyond, ratios, unsure = {}, {}, 0
         for number, v in known.items():
             for name in NAMES:
-                reported, true = v["reported"][name], v["true"][name]
-                if reported is None or true == 0:
+                reported, true, reference = v["reported"][name], v["true"][name], v["reference"][name]
+                if reported is None or math.isnan(true):
                     continue
-                if true > reported:
+                if reference > max(0.2 * reported, ROUNDING):
+                    unsure += 1
+                    continue
+                if true > reported + reference:
                     beyond[number, name] = true / reported
                 if true > ROUNDING:
                     ratios.setdefault(name, []).append(reported / true)
-            self.assertLessEqual(v["dip"], v["reported"]["density"], Draw(number).arguments)
-        print(f"{draws} draws, {len(delivered)} delivered, {len(unknown)} without reference, beyond the report: {beyond}")
+            self.assertLessEqual(v["dip"], v["reported"]["density"] or 0, Draw(number).arguments)
+        print(f"{draws} draws, {len(delivered)} delivered, {len(unknown)} without reference and {unsure} "
+              f"numbers with one too coarse, beyond the report: {beyond}")
         for name, values in ratios.items():
             print(f"  {name}: median of reported over true {np.median(values):.3g}, smallest {np.min(values):.3g}, "
                   f"largest {np.max(values):.3g} of {len(values)}")
         self.assertGreaterEqual(len(known), draws // 3)
-        self.assertLessEqual(len(unknown), 0.02 * len(delivered))
+        self.assertLessEqual(len(unknown), 0.05 * len(delivered))
+        self.assertLessEqual(unsure, 0.1 * len(delivered))
         self.assertLessEqual(len({n for n, _ in beyond}), 0.01 * len(known))
         self.assertLess(max(beyond.values(), default=0), 10)
         for name, values in ratios.items():
