@@ -9,6 +9,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/experiment/meanfield_figures.hpp"
 #include "attractor/experiment/meanfield_record.hpp"
+#include "attractor/experiment/meanfield_words.hpp"
 #include "attractor/experiment/number_list.hpp"
 
 namespace attractor::experiment {
@@ -137,8 +138,9 @@ ParameterList solver_list(MeanfieldParameters& p) {
        .choices = {"auto", "zonal", "none"}},
       {.name = "modes",
        .group = group,
-       .help = "modes, or labels (16 at least; on S^2 8 to 100 heights of a grid); 0: modes are "
-               "doubled as needed, or 2048 labels on the circle, 512 with an axis, 20 heights",
+       .help = "modes (on spheres 1024 at most), or labels (16 at least; on S^2 8 to 100 heights "
+               "of a grid); 0: modes are doubled as needed, up to 1024 on the circle and 256 with "
+               "an axis, or 2048 labels on the circle, 512 with an axis, 20 heights",
        .target = &p.modes,
        .most = 100'000},
   };
@@ -184,20 +186,46 @@ std::vector<std::size_t> particle_numbers(const MeanfieldParameters& p, const Me
   return result;
 }
 
-Comparison compare(const MeanfieldParameters& p, const MeanfieldKind& kind,
-                   const MeanfieldRecord& record, std::vector<std::size_t> tokens,
-                   const AskContext& context) {
+struct Compared {
+  Comparison rows{};
+  bool labels_complete = true;
+  double label_error = 0;  // of the order parameter of the labels that stand for the density
+};
+
+Compared compare(const MeanfieldParameters& p, const MeanfieldKind& kind,
+                 const MeanfieldRecord& record, std::vector<std::size_t> tokens,
+                 const AskContext& context) {
   context.tell(0.5, "tokens for comparison");
-  const meanfield::WeightedPoints density = labels_at_end(p, kind, record, context);
+  const EndLabels labels = labels_at_end(p, kind, record, context);
+  if (!labels.complete) return {.labels_complete = false};
   const meanfield::ComparisonPlan plan{.tokens = std::move(tokens),
                                        .replicates = p.replicates,
                                        .seed = p.seed,
                                        .tolerance = std::max(p.tolerance, 1e-8),
                                        .stop = context.stop};
   const flow::Time end(p.time);
+  Compared result{.label_error = labels.order_error};
   if (kind.geometry == Geometry::circle)
-    return compare_circle(circle_law(p), circle_attention(p), end, density, plan);
-  return compare_zonal(zonal_law(p), zonal_attention(p), end, density, plan);
+    result.rows = compare_circle(circle_law(p), circle_attention(p), end, labels.points, plan);
+  else
+    result.rows = compare_zonal(zonal_law(p), zonal_attention(p), end, labels.points, plan);
+  return result;
+}
+
+/// Tokens cannot be told from the density closer than the density is known.
+std::string what_comparison_failed(const Compared& compared) {
+  if (!compared.labels_complete)
+    return "the labels that tokens are compared with did not reach the end; shorten --time or "
+           "loosen --tolerance";
+  if (!compared.rows.complete) return "a run of tokens did not reach its time; loosen --tolerance";
+  for (const ComparisonRow& row : compared.rows.rows)
+    if (!(compared.label_error <= 0.1 * row.rms_moment))
+      return fmt::format(
+          "{} tokens are as close to the density ({:.1e}) as the labels that stand for it "
+          "({:.1e}); "
+          "compare fewer, or take --form labels with more --modes",
+          row.tokens, row.rms_moment, compared.label_error);
+  return "";
 }
 
 void add_comparison(const Comparison& comparison, Answer& answer) {
@@ -215,7 +243,6 @@ void add_comparison(const Comparison& comparison, Answer& answer) {
 }
 
 void add_history(const MeanfieldParameters& p, const MeanfieldRecord& r, Answer& answer) {
-  const bool descends = p.dynamics == "usa";  // softmax attention has no free energy
   Table history{.name = "history",
                 .title = "History",
                 .columns = {"time", "order_parameter", "energy", "log_energy", "entropy",
@@ -223,7 +250,7 @@ void add_history(const MeanfieldParameters& p, const MeanfieldRecord& r, Answer&
                 .only_data = true};
   for (const MeanfieldMoment& m : r.history)
     history.rows.push_back({m.time, m.order, std::exp(m.log_energy), m.log_energy, m.entropy,
-                            descends ? free_energy(p, m) : kNan, m.smallest});
+                            free_energy(p, m), m.smallest});
   answer.tables.push_back(std::move(history));
   if (r.density.empty()) return;
   Table density{.name = "density",
@@ -241,7 +268,7 @@ void add_history(const MeanfieldParameters& p, const MeanfieldRecord& r, Answer&
 
 void add_values(const MeanfieldParameters& p, const MeanfieldKind& kind, const MeanfieldRecord& r,
                 Answer& answer) {
-  const MeanfieldMoment none{kNan, kNan, kNan, kNan, kNan, kNan, kNan};
+  const MeanfieldMoment none{kNan, kNan, kNan, kNan, kNan, kNan, kNan, kNan};
   // Short of the end there is no value at the end.
   const MeanfieldMoment& end = r.complete() ? r.history.back() : none;
   Json& v = answer.values;
@@ -255,58 +282,20 @@ void add_values(const MeanfieldParameters& p, const MeanfieldKind& kind, const M
     for (const double m : r.moments) v["moments"].push_back(number(m));
   v["mass"] = number(end.mass);
   v["smallest_density"] = number(end.smallest);
-  v["resolution"] = number(r.resolution);
+  v["largest_density"] = number(end.largest);
   v["energy"] = number(std::exp(end.log_energy));
   v["log_energy"] = number(end.log_energy);
   v["entropy"] = number(end.entropy);
-  if (p.dynamics == "usa") v["free_energy"] = number(free_energy(p, end));
-  if (p.start != "perturbed") return;
-  v["growth_measured"] = number(r.growth_measured);
-  v["growth_linear"] = number(r.growth_linear);
-}
-
-std::string headline(const MeanfieldParameters& p, const MeanfieldRecord& r) {
-  const std::string where =
-      p.dim == 2 ? "on the circle" : "on the sphere S" + superscript(p.dim - 1);
-  if (!r.complete())
-    return fmt::format("The density {} could be followed to t = {:.4g} only.", where, r.reached);
-  return fmt::format(
-      "From t = 0 to {:.4g} the order parameter of the density {} went from {} to {}.", p.time,
-      where, rounded(r.history.front().order), rounded(r.history.back().order));
-}
-
-/// A number of any size, by its logarithm.
-std::string size_words(double log) {
-  const double decimal = log / std::log(10.0);
-  return std::abs(decimal) < 300 ? fmt::format("{:.3g}", std::exp(log))
-                                 : fmt::format("10^{:.0f}", decimal);
-}
-
-/// Unnormalised attention moves in times of e^-beta, which a reader of plain times may not expect.
-std::string reached_words(const MeanfieldParameters& p, const MeanfieldRecord& r) {
-  if (p.dynamics == "sa" || p.beta < 1) return fmt::format("t = {:.6g}", r.reached);
-  return fmt::format("t = {:.6g} ({:.4g} natural units e^-beta; time = {:.6g} is {} of them)",
-                     r.reached, r.reached_natural, p.time, size_words(std::log(p.time) + p.beta));
-}
-
-std::string what_failed(const MeanfieldParameters& p, const MeanfieldKind& kind,
-                        const MeanfieldRecord& r) {
-  if (r.complete()) return "";
-  const std::string at = reached_words(p, r);
-  const char* shorter = p.noise > 0 ? "shorten --time or lower --noise" : "shorten --time";
-  if (r.resolved && r.steps_missing > 0)
-    return fmt::format("the run was given up at {}: its end is more than {:.0e} steps away; {}", at,
-                       std::min(r.steps_missing, 1e300), shorter);
-  if (r.resolved && r.status == flow::Status::too_many_steps)
-    return fmt::format("the steps were used up at {}; {}", at, shorter);
-  if (r.resolved)
-    return fmt::format("the run ended early at {} ({}); {}", at, flow::name(r.status),
-                       flow::remedy(r.status));
-  return fmt::format(
-      "at {} the density is too sharp for {} modes (the last ones are {:.1e} in size); "
-      "shorten --time or use --form labels{}",
-      at, r.modes, r.resolution,
-      kind.geometry == Geometry::zonal ? " or more --modes (at most 1024)" : " or more --modes");
+  v["free_energy"] = number(free_energy(p, end));
+  if (p.start == "perturbed") {
+    v["growth_measured"] = number(r.complete() ? r.growth_measured : kNan);
+    v["growth_linear"] = number(r.growth_linear);
+    v["growth_error"] = number(r.errors.growth);
+  }
+  v["order_error"] = number(r.errors.order);
+  v["energy_error"] = number(r.errors.energy);
+  v["entropy_error"] = number(r.errors.entropy);
+  v["density_error"] = number(r.errors.density);
 }
 
 }  // namespace
@@ -322,32 +311,16 @@ Answer ask(const MeanfieldParameters& p, const AskContext& context) {
   const MeanfieldKind kind = kind_of(p);
   const std::vector<std::size_t> tokens = particle_numbers(p, kind);
   const MeanfieldRecord record = run_meanfield(p, kind, context);
-  Comparison comparison;
-  if (!tokens.empty() && record.complete()) comparison = compare(p, kind, record, tokens, context);
-  Answer answer{.title = "Mean field of attention", .headline = headline(p, record)};
+  Compared compared;
+  if (!tokens.empty() && record.complete()) compared = compare(p, kind, record, tokens, context);
+  Answer answer{.title = "Mean field of attention", .headline = meanfield_headline(p, record)};
   add_values(p, kind, record, answer);
-  if (!comparison.rows.empty()) add_comparison(comparison, answer);
+  if (!compared.rows.rows.empty()) add_comparison(compared.rows, answer);
   add_history(p, record, answer);
   answer.not_delivered = what_failed(p, kind, record);
-  if (answer.not_delivered.empty() && !comparison.complete)
-    answer.not_delivered = "a run of tokens did not reach its time; loosen --tolerance";
-  if (!kind.spectral && record.resolution > 1e-6)
-    answer.remarks.push_back(fmt::format(
-        "Half as many labels change the order parameter by {:.1e}; more --modes reduce that.",
-        record.resolution));
-  if (!kind.spectral && record.complete() && p.start != "tokens" && std::isnan(record.resolution))
-    answer.remarks.push_back("Half as many labels did not reach the end: resolution is not known.");
-  if (kind.spectral && record.complete() && std::isnan(record.history.back().smallest))
-    answer.remarks.push_back(fmt::format(
-        "{} modes do not tell the density near the poles, where hardly any token is in dimension "
-        "{}: smallest_density is not known.",
-        record.modes, p.dim));
-  if (kind.spectral && record.complete() && record.history.back().smallest < 0)
-    answer.remarks.push_back(
-        fmt::format("The density dips to {:.1e} below zero between crowded places: the size of its "
-                    "truncation error.",
-                    -record.history.back().smallest));
-  answer.draw = [=] { return meanfield_figures(p, kind, record, comparison); };
+  if (answer.not_delivered.empty()) answer.not_delivered = what_comparison_failed(compared);
+  answer.remarks = meanfield_remarks(p, kind, record);
+  answer.draw = [=] { return meanfield_figures(p, kind, record, compared.rows); };
   return answer;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace attractor::experiment {
 namespace {
@@ -143,7 +144,9 @@ PageFigure comparison_figure(const Comparison& c) {
 }  // namespace
 
 double free_energy(const MeanfieldParameters& p, const MeanfieldMoment& moment) {
-  return p.noise * moment.entropy - std::exp(moment.log_energy);
+  if (p.dynamics != "usa") return std::numeric_limits<double>::quiet_NaN();
+  const double order = p.noise > 0 ? p.noise * moment.entropy : 0;  // labels know no entropy
+  return order - std::exp(moment.log_energy);
 }
 
 std::vector<PageFigure> meanfield_figures(const MeanfieldParameters& p, const MeanfieldKind& kind,

@@ -13,7 +13,8 @@ std::vector<PageFigure> meanfield_figures(const MeanfieldParameters& p, const Me
                                           const MeanfieldRecord& record,
                                           const meanfield::Comparison& comparison);
 
-/// F = kappa E ln(density) - energy, which unnormalised attention with noise lowers for ever.
+/// F = kappa E ln(density) - energy, which unnormalised attention with noise lowers for ever. NaN
+/// for softmax attention, which descends none in the Wasserstein metric.
 double free_energy(const MeanfieldParameters& p, const MeanfieldMoment& moment);
 
 }  // namespace attractor::experiment

@@ -10,7 +10,7 @@ namespace attractor::experiment {
 
 namespace {
 
-constexpr std::size_t kMostLabels = 100'000, kMostHeights = 100;
+constexpr std::size_t kMostModes = 100'000, kMostLabels = 100'000, kMostHeights = 100;
 
 /// Refuses what only another start would use.
 void check_effect(const MeanfieldParameters& p) {
@@ -31,7 +31,13 @@ void check_effect(const MeanfieldParameters& p) {
        "compare-particles");
 }
 
-/// Half as many labels, which tell the accuracy, must still see the start.
+void check_modes(const MeanfieldParameters& p, const MeanfieldKind& kind) {
+  const std::size_t most = kind.geometry == Geometry::circle ? kMostModes : kGivenDegrees;
+  if (kind.spectral && p.modes > 0 && (p.modes < 2 || p.modes > most))
+    throw Error(fmt::format("modes = {} is not allowed; allowed: 2 to {}", p.modes, most));
+}
+
+/// Labels must see the start.
 void check_labels(const MeanfieldParameters& p, const MeanfieldKind& kind) {
   if (kind.spectral || p.start == "tokens") return;
   const std::size_t size = p.modes > 0 ? p.modes : usual_size(kind);
@@ -71,6 +77,7 @@ MeanfieldKind kind_of(const MeanfieldParameters& p) {
   if (!kind.spectral && p.noise > 0)
     throw Error(fmt::format("noise = {} needs --form spectral: labels know no diffusion", p.noise));
   check_effect(p);
+  check_modes(p, kind);
   check_labels(p, kind);
   return kind;
 }

@@ -2,6 +2,7 @@
 // time, and how far it can be trusted.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "attractor/experiment/meanfield_system.hpp"
@@ -10,16 +11,29 @@
 
 namespace attractor::experiment {
 
+/// Bounds of the errors of all that is in the history (meanfield_errors.hpp). NaN: not known.
+struct MeanfieldErrors {
+  static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  double order = kUnknown;    // of the order parameter
+  double energy = kUnknown;   // relative to the energy; at beta = 0 to its largest value
+  double entropy = kUnknown;  // spectral
+  double density = kUnknown;  // relative to its peak
+  double growth = kUnknown;   // of the measured growth
+};
+
 struct MeanfieldRecord {
-  std::vector<MeanfieldMoment> history;      // at the outputs that were reached
-  std::vector<double> angles;                // of the density; empty: none is known
-  std::vector<std::vector<double>> density;  // one row for each moment
-  std::vector<double> moments;               // at the end
-  meanfield::WeightedPoints labels;          // at the end; empty: spectral
-  std::size_t modes = 0;
-  /// Spectral: the size of the last modes. Labels: change of the order parameter against half as
-  /// many. NaN: given tokens, which are what they are.
-  double resolution = 0;
+  std::vector<MeanfieldMoment> history{};      // at the outputs that were reached
+  std::vector<double> angles{};                // of the density; empty: none is known
+  std::vector<std::vector<double>> density{};  // one row for each moment
+  std::vector<double> moments{};               // at the end
+  meanfield::WeightedPoints labels{};          // at the end; empty: spectral
+  std::size_t first_modes = 0, modes = 0;      // at the start, at the end
+  std::vector<flow::Time> doublings{};         // of the modes
+  MeanfieldErrors errors{};
+  double worst_error = 0;    // that decided
+  double start_lost = 0;     // the part of the start that modes or grid cannot hold
+  double modes_lost = 0;     // size of the largest missing mode, an estimate
+  bool twin_failed = false;  // errors are not known
   double growth_measured = 0, growth_linear = 0;  // of the perturbed mode; NaN for other starts
   flow::Status status = flow::Status::complete;
   bool resolved = true;
@@ -27,14 +41,19 @@ struct MeanfieldRecord {
   double reached_natural = 0;  // in units of the flow: 1, or e^-beta for unnormalised attention
   double steps_missing = 0;    // more than there are, at the step that was reached: given up
 
-  bool complete() const { return resolved && flow::delivered(status); }
+  bool complete() const { return resolved && !twin_failed && flow::delivered(status); }
 };
 
 MeanfieldRecord run_meanfield(const MeanfieldParameters& p, const MeanfieldKind& kind,
                               const AskContext& context);
 
 /// Labels of the density at the end of the run, made anew where the run was spectral.
-meanfield::WeightedPoints labels_at_end(const MeanfieldParameters& p, const MeanfieldKind& kind,
-                                        const MeanfieldRecord& record, const AskContext& context);
+struct EndLabels {
+  meanfield::WeightedPoints points{};
+  bool complete = true;
+  double order_error = 0;  // of their order parameter
+};
+EndLabels labels_at_end(const MeanfieldParameters& p, const MeanfieldKind& kind,
+                        const MeanfieldRecord& record, const AskContext& context);
 
 }  // namespace attractor::experiment

@@ -23,17 +23,6 @@ using namespace meanfield;
 using State = MeanfieldSystem::State;
 
 constexpr double kPi = std::numbers::pi, kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr std::size_t kGrid = 512;        // angles of a density
-constexpr std::size_t kMoments = 8;       // listed
-constexpr std::size_t kMostModes = 2048;  // of automatic doubling on the circle
-constexpr double kTold = 1e-4;            // last terms of a density that is still told
-
-/// Explicit steps at their stability limit leave errors of the tolerance in the last modes: more
-/// modes would not help.
-double tail_limit(const MeanfieldParameters& p, double wanted) {
-  return std::min(1e-3, std::max(wanted, 10 * p.tolerance));
-}
-
 std::vector<double> list_of(const char* name, const std::string& text) {
   return number_list(name, text, -1e300, 1e300);
 }
@@ -70,13 +59,6 @@ double smallest_density(const MeanfieldParameters& p) {
   return p.dynamics == "usa" ? 0 : kSmallestDensity;
 }
 
-std::vector<double> polar_grid() {
-  std::vector<double> angles(kGrid / 2 + 1);
-  for (std::size_t j = 0; j < angles.size(); ++j)
-    angles[j] = 2 * kPi * static_cast<double>(j) / static_cast<double>(kGrid);
-  return angles;
-}
-
 std::vector<double> bin_centres(double low, double high, std::size_t bins) {
   std::vector<double> centres(bins);
   for (std::size_t b = 0; b < bins; ++b)
@@ -84,28 +66,28 @@ std::vector<double> bin_centres(double low, double high, std::size_t bins) {
   return centres;
 }
 
-/// The uniform law of the polar angle, per radian.
+}  // namespace
+
 double uniform_polar(std::size_t dim, double angle) {
-  const double d = static_cast<double>(dim);
+  const double d = static_cast<double>(dim), power = d - 2;
   return std::exp(std::lgamma(d / 2) - std::lgamma((d - 1) / 2) - 0.5 * std::log(kPi) +
-                  (d - 2) * std::log(std::sin(angle)));
+                  (power == 0 ? 0 : power * std::log(std::sin(angle))));
 }
 
-std::vector<double> sizes(std::span<const std::complex<double>> m) {
+std::vector<double> listed(std::span<const std::complex<double>> m) {
   std::vector<double> result;
-  for (std::size_t k = 1; k < m.size() && k <= kMoments; ++k) result.push_back(std::abs(m[k]));
+  for (std::size_t k = 1; k < m.size() && k <= kListed; ++k) result.push_back(std::abs(m[k]));
   return result;
 }
 
-/// c_l / p_l(1).
-std::vector<double> relative(std::size_t dim, std::span<const double> c) {
+std::vector<double> listed(std::size_t dim, std::span<const double> c) {
   std::vector<double> at_pole(c.size()), result;
   Gegenbauer(dim, c.size()).values(1, at_pole);
-  for (std::size_t l = 1; l < c.size() && l <= kMoments; ++l) result.push_back(c[l] / at_pole[l]);
+  for (std::size_t l = 1; l < c.size() && l <= kListed; ++l) result.push_back(c[l] / at_pole[l]);
   return result;
 }
 
-}  // namespace
+double most_error(const MeanfieldParameters& p) { return std::clamp(10 * p.tolerance, 1e-3, 1e-2); }
 
 // ---- Laws and attention.
 
@@ -146,54 +128,6 @@ ZonalAttention zonal_attention(const MeanfieldParameters& p) {
 
 namespace {
 
-MeanfieldSystem circle_spectral(const MeanfieldParameters& p, std::size_t size) {
-  const CircleLaw law = circle_law(p);
-  const std::vector<std::complex<double>> given = law.moments(std::max(kMostModes, size) + 1);
-  const auto beyond = [&](std::size_t modes) {
-    double largest = 0;
-    for (std::size_t k = modes + 1; k < given.size(); ++k)
-      largest = std::max(largest, std::abs(given[k]));
-    return largest;
-  };
-  std::size_t modes = size > 0 ? size : 16;
-  while (size == 0 && 2 * modes <= kMostModes && beyond(modes - modes / 8) > 1e-14) modes *= 2;
-  const bool cut = beyond(modes) > tail_limit(p, 1e-8);  // the start itself is not resolved
-  auto flow = std::make_unique<CircleDensity>(circle_attention(p),
-                                              CircleModes{.modes = modes,
-                                                          .max_modes = size > 0 ? size : kMostModes,
-                                                          .double_above = tail_limit(p, 1e-13),
-                                                          .unresolved_above = tail_limit(p, 1e-8)});
-  std::vector<double> start = flow->state(given);
-  CircleDensity& density = *flow;
-  const SphereSpectrum spectrum = sphere_spectrum(2, p.beta, kMostModes + 1);
-  MeanfieldSystem s{.flow = std::move(flow), .start = std::move(start)};
-  for (std::size_t j = 0; j < kGrid; ++j)
-    s.angles.push_back(2 * kPi * static_cast<double>(j) / static_cast<double>(kGrid) - kPi);
-  s.measure = [spectrum, mode = p.mode](State state) {
-    const DensityMeasures m = measure_density(state);
-    const auto moments = moments_of(state);
-    return MeanfieldMoment{.order = std::abs(moments[1]),
-                           .log_energy = circle_log_energy(spectrum, moments),
-                           .entropy = m.entropy,
-                           .smallest = m.smallest,
-                           .mass = m.mass,
-                           .mode = mode < moments.size() ? std::abs(moments[mode]) : kNan};
-  };
-  s.density = [](State state) {
-    std::size_t count = kGrid;
-    while (count <= state.size()) count *= 2;
-    const std::vector<double> fine = density_values(state, count);
-    std::vector<double> result(kGrid);
-    for (std::size_t j = 0; j < kGrid; ++j) result[j] = fine[j * (count / kGrid)];
-    return result;
-  };
-  s.moments = [](State state) { return sizes(moments_of(state)); };
-  s.resolution = [](State state) { return resolution(state); };
-  s.unresolved = [&density, cut](State) { return cut || density.unresolved(); };
-  s.modes = [&density] { return density.modes(); };
-  return s;
-}
-
 MeanfieldSystem circle_labels_system(const MeanfieldParameters& p, std::size_t size,
                                      const std::function<bool()>& stop) {
   const CircleLaw law = circle_law(p);
@@ -212,6 +146,7 @@ MeanfieldSystem circle_labels_system(const MeanfieldParameters& p, std::size_t s
         .log_energy = tokens.log_energy(state),
         .entropy = kNan,
         .smallest = kNan,
+        .largest = kNan,
         .mass = std::accumulate(tokens.weights().begin(), tokens.weights().end(), 0.0),
         .mode = std::abs(moments[mode])};
   };
@@ -219,77 +154,8 @@ MeanfieldSystem circle_labels_system(const MeanfieldParameters& p, std::size_t s
     s.density = [&tokens](State state) { return marker_density({state, tokens.weights()}, kGrid); };
   else
     s.angles.clear();
-  s.moments = [&tokens](State state) { return sizes(tokens.moments(state, kMoments + 1)); };
+  s.moments = [&tokens](State state) { return listed(tokens.moments(state, kListed + 1)); };
   s.modes = [count] { return count; };
-  return s;
-}
-
-/// f at an angle to the axis; NaN where the last terms of its sum are not small. In high dimension
-/// that is so near the poles, where hardly any token is.
-double zonal_density(const Gegenbauer& basis, std::span<const double> c, double angle) {
-  std::vector<double> terms(c.size());
-  basis.values(std::cos(angle), terms);
-  double sum = 0, last = 0;
-  for (std::size_t l = 0; l < c.size(); ++l) {
-    sum += c[l] * terms[l];
-    if (l >= c.size() - (c.size() + 7) / 8) last += std::abs(c[l] * terms[l]);
-  }
-  return last <= kTold ? sum : kNan;
-}
-
-/// The smallest of all numbers; NaN if one of them is.
-double smallest_of(std::span<const double> numbers) {
-  double smallest = std::numeric_limits<double>::infinity();
-  for (const double x : numbers) smallest = x >= smallest ? smallest : x;
-  return std::any_of(numbers.begin(), numbers.end(), [](double x) { return std::isnan(x); })
-             ? kNan
-             : smallest;
-}
-
-MeanfieldSystem zonal_spectral(const MeanfieldParameters& p, std::size_t size) {
-  auto flow = std::make_unique<ZonalDensity>(zonal_attention(p), size);
-  const ZonalDensity& density = *flow;
-  // Twice as many as are kept, and the perturbed one: what is cut off must be seen.
-  const std::vector<double> all = zonal_law(p).coefficients(std::max(2 * size, p.mode) + 1);
-  std::vector<double> at_pole(all.size());
-  Gegenbauer(p.dim, all.size()).values(1, at_pole);
-  double beyond = 0;
-  for (std::size_t l = size + 1; l < all.size(); ++l)
-    beyond = std::max(beyond, std::abs(all[l]) / at_pole[l]);
-  std::vector<double> start(all.begin() + 1, all.begin() + 1 + static_cast<std::ptrdiff_t>(size));
-  const SphereSpectrum spectrum = sphere_spectrum(p.dim, p.beta, size + 1);
-  MeanfieldSystem s{.flow = std::move(flow), .start = std::move(start), .angles = polar_grid()};
-  const auto with_mass = [](State state) {
-    std::vector<double> c(state.begin(), state.end());
-    c.insert(c.begin(), 1.0);
-    return c;
-  };
-  s.density = [with_mass, basis = Gegenbauer(p.dim, size + 1), angles = s.angles](State state) {
-    const std::vector<double> c = with_mass(state);
-    std::vector<double> f;
-    for (const double angle : angles) f.push_back(zonal_density(basis, c, angle));
-    return f;
-  };
-  s.measure = [&density, spectrum, with_mass, on_grid = s.density, mode = p.mode](State state) {
-    const std::vector<double> c = with_mass(state), f = density.values(state);
-    MeanfieldMoment m{.order = std::abs(zonal_order(spectrum.dim, c)),
-                      .log_energy = zonal_log_energy(spectrum, c),
-                      .smallest = smallest_of(on_grid(state)),
-                      .mode = mode < c.size() ? std::abs(c[mode]) : kNan};
-    for (std::size_t q = 0; q < f.size(); ++q) {
-      const double weight = density.rule().weights[q];
-      m.mass += weight * f[q];
-      if (f[q] > 0) m.entropy += weight * f[q] * std::log(f[q]);
-    }
-    return m;
-  };
-  s.moments = [with_mass, dim = p.dim](State state) { return relative(dim, with_mass(state)); };
-  s.resolution = [&density](State state) { return density.resolution(state); };
-  const double limit = tail_limit(p, p.modes > 0 || size >= kMostDegrees ? 1e-8 : 1e-11);
-  s.unresolved = [&density, limit, cut = beyond > limit](State state) {
-    return cut || !(density.resolution(state) <= limit);
-  };
-  s.modes = [size] { return size; };
   return s;
 }
 
@@ -312,11 +178,12 @@ MeanfieldSystem zonal_labels_system(const MeanfieldParameters& p, std::size_t si
         .log_energy = zonal_log_energy(spectrum, c),
         .entropy = kNan,
         .smallest = kNan,
+        .largest = kNan,
         .mass = std::accumulate(labels.weights().begin(), labels.weights().end(), 0.0),
         .mode = std::abs(c[mode])};
   };
   s.moments = [&labels, dim = p.dim](State state) {
-    return relative(dim, labels.coefficients(state, kMoments + 1));
+    return listed(dim, labels.coefficients(state, kListed + 1));
   };
   s.modes = [size] { return size; };
   return s;
@@ -351,12 +218,16 @@ WeightedPoints general_start(const MeanfieldParameters& p, std::size_t heights) 
 
 MeanfieldSystem general_system(const MeanfieldParameters& p, std::size_t heights) {
   WeightedPoints start = general_start(p, heights);
+  const double lost = std::abs(start.mass - 1);
+  if (!(lost <= most_error(p)))
+    return {.start_lost = lost, .modes = [heights] { return 2 * heights * heights; }};
   auto flow =
       std::make_unique<WeightedTokens>(p.dim, rule_named(p.dynamics), p.beta, start.weights);
   const WeightedTokens& tokens = *flow;
   MeanfieldSystem s{.flow = std::move(flow),
                     .start = std::move(start.points),
-                    .weights = {tokens.weights().begin(), tokens.weights().end()}};
+                    .weights = {tokens.weights().begin(), tokens.weights().end()},
+                    .start_lost = lost};
   const auto basis = std::make_shared<Gegenbauer>(p.dim, p.mode + 1);
   s.measure = [&tokens, basis, dim = p.dim](State state) {
     const std::vector<double> mean = tokens.mean(state);
@@ -371,6 +242,7 @@ MeanfieldSystem general_system(const MeanfieldParameters& p, std::size_t heights
         .log_energy = tokens.log_energy(state),
         .entropy = kNan,
         .smallest = kNan,
+        .largest = kNan,
         .mass = std::accumulate(tokens.weights().begin(), tokens.weights().end(), 0.0),
         .mode = std::abs(mode)};
   };
@@ -382,7 +254,6 @@ MeanfieldSystem general_system(const MeanfieldParameters& p, std::size_t heights
 }  // namespace
 
 std::size_t usual_size(const MeanfieldKind& kind) {
-  if (kind.spectral) return 32;
   switch (kind.geometry) {
     case Geometry::circle:
       return 2048;
@@ -395,12 +266,19 @@ std::size_t usual_size(const MeanfieldKind& kind) {
 }
 
 MeanfieldSystem meanfield_system(const MeanfieldParameters& p, const MeanfieldKind& kind,
-                                 std::size_t size, const std::function<bool()>& stop) {
-  if (kind.geometry == Geometry::circle && kind.spectral) return circle_spectral(p, size);
-  const std::size_t used = size > 0 ? size : usual_size(kind);
-  if (kind.geometry == Geometry::circle) return circle_labels_system(p, used, stop);
-  if (kind.geometry == Geometry::general) return general_system(p, used);
-  return kind.spectral ? zonal_spectral(p, used) : zonal_labels_system(p, used);
+                                 const MeanfieldSize& size, const std::function<bool()>& stop) {
+  if (kind.spectral)
+    return kind.geometry == Geometry::circle ? circle_spectral(p, size) : zonal_spectral(p, size);
+  const std::size_t count = size.count > 0 ? size.count : usual_size(kind);
+  switch (kind.geometry) {
+    case Geometry::circle:
+      return circle_labels_system(p, count, stop);
+    case Geometry::zonal:
+      return zonal_labels_system(p, count);
+    case Geometry::general:
+      return general_system(p, count);
+  }
+  return {};
 }
 
 }  // namespace attractor::experiment

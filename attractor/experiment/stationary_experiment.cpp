@@ -139,31 +139,33 @@ void add_values(const StationarySolver& solver, const StationaryRecord& r, Answe
   v["noise_ratio"] = number(*r.noise_ratio);
 }
 
-std::vector<double> state_row(const StationaryState& s) {
-  return {s.order, s.free_energy, s.entropy, s.gain, s.stable() ? 1.0 : 0.0};
+const std::vector<std::string> kStateColumns = {
+    "order_parameter", "free_energy", "free_energy_excess", "entropy", "gain", "stable"};
+
+std::vector<double> state_row(const StationarySolver& solver, const StationaryState& s) {
+  return {s.order, solver.free_energy(s), s.excess_energy, s.entropy,
+          s.gain,  s.stable() ? 1.0 : 0.0};
 }
 
 void add_tables(const StationarySolver& solver, const StationaryRecord& r, Answer& answer) {
   if (r.noise_ratio) {
     Table states{.name = "states",
                  .title = fmt::format("States at κ = {:.6g} κ_{{#}}", *r.noise_ratio),
-                 .columns = {"order_parameter", "free_energy", "entropy", "gain", "stable"}};
+                 .columns = kStateColumns};
     states.label_column = "state";
     states.labels.push_back("uniform");
-    states.rows.push_back(state_row(solver.uniform(*r.noise_ratio)));
+    states.rows.push_back(state_row(solver, solver.uniform(*r.noise_ratio)));
     for (const StationaryState& state : r.states) {
       states.labels.push_back("ordered");
-      states.rows.push_back(state_row(state));
+      states.rows.push_back(state_row(solver, state));
     }
     answer.tables.push_back(std::move(states));
   }
-  Table branch{
-      .name = "branch",
-      .title = "Branch of ordered states",
-      .columns = {"noise_ratio", "order_parameter", "free_energy", "entropy", "gain", "stable"}};
+  Table branch{.name = "branch", .title = "Branch of ordered states", .columns = kStateColumns};
+  branch.columns.insert(branch.columns.begin(), "noise_ratio");
   branch.only_data = true;
   for (const StationaryState& state : r.branch.states) {
-    branch.rows.push_back(state_row(state));
+    branch.rows.push_back(state_row(solver, state));
     branch.rows.back().insert(branch.rows.back().begin(), state.noise_ratio);
   }
   answer.tables.push_back(std::move(branch));
@@ -225,7 +227,8 @@ void add_limits(const StationaryRecord& r, double least, Answer& answer) {
   const bool jumps = discontinuous(r.model);
   if (r.model.rule == Rule::softmax)
     answer.remarks.push_back(
-        "Softmax attention has no free energy of this kind: free_energy is not defined, and "
+        "Softmax attention with noise descends no free energy in the Wasserstein metric: "
+        "free_energy is not defined, and "
         "stability is judged by the gain, the second eigenvalue of the attention matrix over beta "
         "kappa.");
   if (r.branch.complete && jumps != r.branch.discontinuous())

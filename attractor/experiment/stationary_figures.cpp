@@ -120,7 +120,7 @@ PageFigure energy_figure(const StationaryRecord& r) {
   Panel panel{.x = {.label = "noise κ / κ_{#}", .low = low, .high = high},
               .y = {.label = "free energy over that of uniform, units of κ_{#}"}};
   panel.series = branch_lines(r, [low = low](const StationaryState& s) {
-    return s.noise_ratio < low ? kGap : s.free_energy;
+    return s.noise_ratio < low ? kGap : s.excess_energy;
   });
   panel.horizontal.push_back({.at = 0, .colour = report::kInk});
   add_guides(r, panel);

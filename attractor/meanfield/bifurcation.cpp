@@ -59,11 +59,11 @@ void find_fold(StationarySolver& solver, Branch& branch) {
 
 void find_transition(StationarySolver& solver, Branch& branch) {
   if (!branch.fold || solver.model().rule != Rule::unnormalised) return;
-  const auto energy = [](const StationaryState& state) { return state.free_energy; };
+  const auto energy = [](const StationaryState& state) { return state.excess_energy; };
   const StationaryState* last = &*branch.fold;
   for (const StationaryState& next : branch.states) {
     if (next.order <= branch.fold->order) continue;
-    if (last->free_energy > 0 && next.free_energy <= 0) {
+    if (last->excess_energy > 0 && next.excess_energy <= 0) {
       branch.transition = zero_between(solver, *last, next, energy);
       return;
     }

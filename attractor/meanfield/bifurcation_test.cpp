@@ -83,7 +83,7 @@ TEST(Bifurcation, FirstOrderRegionOfTheReference) {
     EXPECT_NEAR(branch.transition->noise_ratio, c.transition, 6e-7);
     EXPECT_NEAR(branch.fold->noise_ratio, c.fold, 6e-7);
     EXPECT_NEAR(branch.transition->order, c.jump, 6e-7);
-    EXPECT_NEAR(branch.transition->free_energy, 0, 1e-12);
+    EXPECT_NEAR(branch.transition->excess_energy, 0, 1e-12);
     EXPECT_NEAR(branch.fold->slope(), 0, 1e-9);
     EXPECT_NEAR(branch.fold->gain, 1, 1e-9);  // the fold is where stability changes
     for (const StationaryState& s : branch.states)

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 #include <mutex>
+#include <numbers>
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/planner.hpp"
@@ -88,45 +90,42 @@ class CircleDensity::Grid {
   Transform density, slope, partition;
 };
 
-CircleDensity::CircleDensity(const CircleAttention& attention, const CircleModes& modes)
+CircleDensity::CircleDensity(const CircleAttention& attention, const ModePlan& modes)
     : attention_(attention),
-      limits_(modes),
+      truncation_(modes),
       log_unit_(attention.rule == Rule::unnormalised ? -attention.beta : 0.0) {
   if (modes.modes < 2 || modes.modes > (std::size_t{1} << 20))
     throw Error(fmt::format("modes = {} is not allowed; allowed: 2 to 1048576", modes.modes));
-  set_modes(modes.modes);
+  make_grid();
 }
 
 CircleDensity::~CircleDensity() = default;
 
-void CircleDensity::set_modes(std::size_t modes) {
-  modes_ = modes;
-  spectrum_ = sphere_spectrum(2, attention_.beta, modes + 1);
-  const std::size_t factor = attention_.rule == Rule::softmax ? 4 : 3;
-  grid_ = std::make_unique<Grid>(good_size(factor * modes + 1));
+void CircleDensity::make_grid() {
+  spectrum_ = sphere_spectrum(2, attention_.beta, modes() + 1);
+  grid_ = std::make_unique<Grid>(good_size(4 * modes() + 1));
 }
 
 std::vector<double> CircleDensity::state(std::span<const std::complex<double>> moments) const {
-  assert(moments.size() > modes_);
+  assert(moments.size() > modes());
   std::vector<double> result;
-  for (std::size_t k = 1; k <= modes_; ++k)
+  for (std::size_t k = 1; k <= modes(); ++k)
     result.insert(result.end(), {moments[k].real(), moments[k].imag()});
   return result;
 }
 
-void CircleDensity::drift(std::span<const double> state, double log_unit,
-                          std::span<double> out) const {
-  assert(state.size() == 2 * modes_);
-  const bool softmax = attention_.rule == Rule::softmax;
+/// Leaves rho v over speed() in grid_->density, and its modes.
+void CircleDensity::flux(std::span<const double> state) const {
+  assert(state.size() == 2 * modes());
   // rho = 1 + 2 Re sum m_k e^{-ik theta}: the coefficient of e^{ik theta} is the conjugate of m_k.
   const auto conjugate = [&](std::size_t k) { return std::conj(moment(state, k)); };
-  const std::span<double> rho = grid_->density.synthesise(1, modes_, conjugate);
-  const std::span<double> slope = grid_->slope.synthesise(0, modes_, [&](std::size_t k) {
+  const std::span<double> rho = grid_->density.synthesise(1, modes(), conjugate);
+  const std::span<double> slope = grid_->slope.synthesise(0, modes(), [&](std::size_t k) {
     return std::complex<double>(0, static_cast<double>(k) * spectrum_.pull[k]) * conjugate(k);
   });
-  if (softmax) {
+  if (attention_.rule == Rule::softmax) {
     const std::span<double> z = grid_->partition.synthesise(
-        1, modes_, [&](std::size_t k) { return spectrum_.ratio[k] * conjugate(k); });
+        1, modes(), [&](std::size_t k) { return spectrum_.ratio[k] * conjugate(k); });
     // |v| <= 1. Where z is lost to rounding there is no mass either.
     for (std::size_t j = 0; j < rho.size(); ++j)
       rho[j] *= z[j] > 0 ? std::clamp(slope[j] / z[j], -1.0, 1.0) : 0.0;
@@ -134,43 +133,55 @@ void CircleDensity::drift(std::span<const double> state, double log_unit,
     for (std::size_t j = 0; j < rho.size(); ++j) rho[j] *= slope[j];
   }
   grid_->density.analyse();
-  const double speed =
-      std::exp(softmax ? log_unit : log_unit + attention_.beta + spectrum_.log_scale);
-  const double noise = std::exp(log_unit) * attention_.noise;
-  for (std::size_t k = 1; k <= modes_; ++k) {
+}
+
+double CircleDensity::speed(double log_unit) const {
+  const bool softmax = attention_.rule == Rule::softmax;
+  return std::exp(softmax ? log_unit : log_unit + attention_.beta + spectrum_.log_scale);
+}
+
+void CircleDensity::drift(std::span<const double> state, double log_unit,
+                          std::span<double> out) const {
+  flux(state);
+  const double fast = speed(log_unit), noise = std::exp(log_unit) * attention_.noise;
+  for (std::size_t k = 1; k <= modes(); ++k) {
     const auto order = static_cast<double>(k);
-    const std::complex<double> flux = grid_->density.mode(k);
+    const std::complex<double> mean = grid_->density.mode(k);
     const double decay = noise * order * order;
-    out[2 * k - 2] = -speed * order * flux.imag() - decay * state[2 * k - 2];
-    out[2 * k - 1] = speed * order * flux.real() - decay * state[2 * k - 1];
+    out[2 * k - 2] = -fast * order * mean.imag() - decay * state[2 * k - 2];
+    out[2 * k - 1] = fast * order * mean.real() - decay * state[2 * k - 1];
   }
 }
 
-bool CircleDensity::simplify(const flow::Time&, std::vector<double>& state) {
-  const double tail = resolution(state);
-  if (tail > limits_.double_above && 2 * modes_ <= limits_.max_modes) {
-    set_modes(2 * modes_);
-    state.resize(2 * modes_, 0.0);
-    return true;
+double CircleDensity::feed(std::span<const double> state, double log_unit) const {
+  flux(state);
+  double squares = 0;
+  for (const double x : grid_->density.values()) squares += x * x;
+  const auto size = static_cast<double>(grid_->density.size());
+  const double rounding = 8 * std::numeric_limits<double>::epsilon() * std::sqrt(squares / size);
+  double largest = 0;
+  for (std::size_t k = modes() + 1; k <= 2 * modes(); ++k) {
+    const double mean = std::abs(grid_->density.mode(k));
+    const double fed = mean <= rounding ? 0 : static_cast<double>(k) * mean;
+    largest = fed <= largest ? largest : fed;  // keeps NaN
   }
-  unresolved_ = unresolved_ || !(tail <= limits_.unresolved_above);
-  return false;
+  return speed(log_unit) * largest;
+}
+
+bool CircleDensity::simplify(const flow::Time& now, std::vector<double>& state) {
+  const auto order = static_cast<double>(modes() + 1);
+  const double fed = truncation_.watches() ? feed(state, log_unit_) : 0;
+  const double damping = std::exp(log_unit_) * attention_.noise * order * order;
+  if (!truncation_.meet(now, fed, damping, log_unit_)) return false;
+  make_grid();
+  state.resize(2 * modes(), 0.0);
+  return true;
 }
 
 std::vector<std::complex<double>> moments_of(std::span<const double> state) {
   std::vector<std::complex<double>> result = {1};
   for (std::size_t k = 1; k <= state.size() / 2; ++k) result.push_back(moment(state, k));
   return result;
-}
-
-double resolution(std::span<const double> state) {
-  const std::size_t modes = state.size() / 2;
-  double largest = 0;
-  for (std::size_t k = modes - (modes + 7) / 8 + 1; k <= modes; ++k) {
-    const double size = std::abs(moment(state, k));
-    largest = size <= largest ? largest : size;  // keeps NaN
-  }
-  return largest;
 }
 
 std::vector<double> density_values(std::span<const double> state, std::size_t count) {
@@ -183,14 +194,49 @@ std::vector<double> density_values(std::span<const double> state, std::size_t co
   return {values.begin(), values.end()};
 }
 
+namespace {
+
+/// The density at the extremum next to a grid point that is the largest or smallest of a grid of
+/// this spacing: Newton's method on its slope, never further than the next grid point.
+double extremum(std::span<const double> state, double angle, double spacing) {
+  double value = 0, moved = 0;
+  for (int step = 0; step < 6; ++step) {
+    double slope = 0, bend = 0;
+    value = 1;
+    const std::complex<double> turn = std::polar(1.0, -angle - moved);
+    std::complex<double> power = 1;
+    for (std::size_t k = 1; 2 * k <= state.size(); ++k) {
+      const auto order = static_cast<double>(k);
+      power = k % 64 == 0 ? std::polar(1.0, -order * (angle + moved)) : power * turn;
+      const std::complex<double> term = 2.0 * moment(state, k) * power;
+      value += term.real();
+      slope += order * term.imag();
+      bend -= order * order * term.real();
+    }
+    const double next = moved - slope / bend;
+    if (!(std::abs(next) <= spacing) || std::abs(next - moved) < 1e-9 * spacing) break;
+    moved = next;
+  }
+  return value;
+}
+
+}  // namespace
+
 DensityMeasures measure_density(std::span<const double> state) {
   const std::vector<double> rho = density_values(state, good_size(2 * state.size()));
-  DensityMeasures result{.smallest = rho[0]};
+  const double spacing = 2 * std::numbers::pi / static_cast<double>(rho.size());
+  DensityMeasures result;
   for (double r : rho) {
     result.mass += r / static_cast<double>(rho.size());
-    result.smallest = std::min(result.smallest, r);
     if (r > 0) result.entropy += r * std::log(r) / static_cast<double>(rho.size());
   }
+  const auto [low, high] = std::minmax_element(rho.begin(), rho.end());
+  const auto refined = [&](std::vector<double>::const_iterator at) {
+    const double angle = spacing * static_cast<double>(at - rho.begin()) - std::numbers::pi;
+    return extremum(state, angle, spacing);
+  };
+  result.smallest = std::min(*low, refined(low));
+  result.largest = std::max(*high, refined(high));
   return result;
 }
 

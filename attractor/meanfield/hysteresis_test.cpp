@@ -15,7 +15,7 @@ TEST(Hysteresis, AboveBetaStarTheWayUpIsNotTheWayDown) {
   StationarySolver solver({.beta = 9});
   const auto states = states_at(solver, trace_branch(solver), 1.25);
   ASSERT_EQ(states.size(), 2U);
-  EXPECT_NEAR(states[0].free_energy / 1.25, 0.0249, 1e-4);
+  EXPECT_NEAR(states[0].excess_energy / 1.25, 0.0249, 1e-4);
   for (const std::uint64_t seed : {1UL}) {
     const Hysteresis h = sweep_noise(
         {.beta = 9, .tokens = 300, .seed = seed, .ratios = {1.25, 1.7}, .settle = 3, .average = 2});

@@ -92,6 +92,7 @@ WeightedPoints sphere_grid(std::size_t heights,
     }
   }
   for (double& w : grid.weights) w /= total;
+  grid.mass = total / static_cast<double>(around);
   return grid;
 }
 

@@ -43,7 +43,8 @@ class WeightedTokens final : public flow::Flow {
   mutable AttentionSums sums_;  // scratch, reused between evaluations
 };
 
-/// The density on S^2 at 2 n^2 points: n heights times 2n angles. Weights of sum one.
+/// The density on S^2 at 2 n^2 points: n heights times 2n angles. Weights of sum one; no points at
+/// all where the density vanishes at every one of them.
 WeightedPoints sphere_grid(std::size_t heights,
                            const std::function<double(std::span<const double>)>& density);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/math/special_functions/bessel.hpp>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -20,8 +21,9 @@ namespace attractor::meanfield {
 namespace {
 
 constexpr double kPi = std::numbers::pi;
-constexpr double kSharpest = 1e6;   // concentration
-constexpr double kNothing = 1e-18;  // weights that no sum feels
+constexpr double kSharpest = 1e6;     // concentration
+constexpr double kNothing = 1e-18;    // weights that no sum feels
+constexpr double kMassMissed = 1e-4;  // by a rule that is too coarse for the density
 
 void require(bool good, const char* what, double value, const char* allowed) {
   if (!good) throw Error(fmt::format("{} = {} is not allowed; allowed: {}", what, value, allowed));
@@ -143,11 +145,18 @@ CircleLaw labelled_map(double amplitude) {
     }
     return 1 / (1 + amplitude * std::cos(turn));
   };
-  law.moments = [quantile = law.quantile](std::size_t count) {
-    // The trapezoid rule; what it adds are Bessel functions J_{N-k}(k A) of N - k > 3k + 64.
-    const std::size_t nodes = 4 * count + 64;
-    const CircleTokens rule({.beta = 0}, nodes);
-    return rule.moments(circle_labels({.quantile = quantile}, nodes), count);
+  law.moments = [=](std::size_t count) {
+    // Bessel's integral: m_k = (-1)^k J_k(k A), which falls with k; a sum over labels would stop
+    // falling at rounding, and ask for modes that are not there.
+    std::vector<std::complex<double>> m(count);
+    if (count > 0) m[0] = 1;
+    for (std::size_t k = 1; k < count; ++k) {
+      const double size =
+          boost::math::cyl_bessel_j(static_cast<int>(k), static_cast<double>(k) * amplitude);
+      if (std::abs(size) < kNothing) break;
+      m[k] = k % 2 == 0 ? size : -size;
+    }
+    return m;
   };
   return law;
 }
@@ -189,7 +198,8 @@ WeightedPoints circle_markers(const CircleLaw& law, std::size_t count, double sm
     grid.weights.push_back(density);
     total += density;
   }
-  if (thin) return {circle_labels(law, count), std::vector<double>(count, 1 / n)};
+  if (thin || !(std::abs(total / n - 1) <= kMassMissed))
+    return {circle_labels(law, count), std::vector<double>(count, 1 / n)};
   for (double& w : grid.weights) w /= total;
   return grid;
 }
@@ -289,6 +299,7 @@ WeightedPoints zonal_markers(const ZonalLaw& law, std::size_t count, double smal
     markers.weights.push_back(weight);
     total += weight;
   }
+  if (!(std::abs(total - 1) <= kMassMissed)) return equal_markers(law, count);
   for (double& w : markers.weights) w /= total;
   return markers;
 }

@@ -29,7 +29,9 @@ inline constexpr double kSmallestDensity = 1e-5;  // relative to uniform
 
 /// Angles, polar angles or points of S^{d-1} with positive weights of sum one.
 struct WeightedPoints {
-  std::vector<double> points, weights;
+  std::vector<double> points{}, weights{};
+  /// What the rule found for the mass before it was made one: not 1 where it is too coarse.
+  double mass = 1;
 };
 
 // ---- The circle.
@@ -63,7 +65,8 @@ std::vector<double> circle_samples(const CircleLaw& law, std::size_t count, cons
 /// whose trapezoid rule converges faster than any power of the count. Elsewhere equal weights are
 /// used: softmax attention divides by partition functions as small as the density, known to 1e-16
 /// only, and noise in the motion of the lightest markers would stall adaptive steps. Equal weights
-/// err by about (length of the tail)/count. Unnormalised attention takes smallest = 0.
+/// err by about (length of the tail)/count. Unnormalised attention takes smallest = 0. Equal
+/// weights are also taken where equal angles are too coarse to find the mass of the density.
 WeightedPoints circle_markers(const CircleLaw& law, std::size_t count,
                               double smallest = kSmallestDensity);
 

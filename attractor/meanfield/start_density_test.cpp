@@ -31,7 +31,8 @@ std::vector<NamedLaw> laws() {
                          {.centre = -1, .concentration = 5, .weight = 3}}),
            4096},
           {"cauchy", wrapped_cauchy(0.3), 512},
-          {"map", labelled_map(0.5), 512}};
+          {"map", labelled_map(0.5), 512},
+          {"map away", labelled_map(-0.6), 1024}};
 }
 
 TEST(CircleLaws, MomentsAreTheIntegralsOfTheirDensity) {

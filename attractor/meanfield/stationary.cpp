@@ -242,9 +242,9 @@ StationaryState StationarySolver::describe(const Table& table, const Target& tar
   state.moments[0] = 1;
   double interaction = 0;
   for (std::size_t l = 1; l < degrees(); ++l) interaction += coupling_[l] * point[l] * point[l];
-  state.free_energy = model_.rule == Rule::unnormalised
-                          ? state.noise_ratio * state.entropy - interaction / 2
-                          : std::numeric_limits<double>::quiet_NaN();
+  state.excess_energy = model_.rule == Rule::unnormalised
+                            ? state.noise_ratio * state.entropy - interaction / 2
+                            : std::numeric_limits<double>::quiet_NaN();
   state.gain = largest_eigenvalue(newton.map);
   const Eigen::VectorXd normal = vector(target.normal);
   Eigen::VectorXd tangent = newton.solve(Eigen::VectorXd::Zero(count), normal, 1);
@@ -367,13 +367,20 @@ double StationarySolver::second_ratio() const {
 StationaryState StationarySolver::uniform(double noise_ratio) const {
   StationaryState state{.order = 0, .noise_ratio = noise_ratio};
   state.gain = 1 / noise_ratio;
-  state.free_energy =
+  state.excess_energy =
       model_.rule == Rule::unnormalised ? 0 : std::numeric_limits<double>::quiet_NaN();
   state.moments.assign(degrees(), 0);
   state.moments[0] = 1;
   state.tangent.assign(degrees(), 0);
   state.tangent[1] = 1;
   return state;
+}
+
+double StationarySolver::free_energy(const StationaryState& state) const {
+  const double uniform =
+      model_.beta > 0 ? sphere_spectrum(model_.dim, model_.beta, 1).lambda0() / (2 * model_.beta)
+                      : 0;
+  return std::exp(log_critical_) * state.excess_energy - uniform;
 }
 
 double StationarySolver::log_density(const StationaryState& state, double t) const {

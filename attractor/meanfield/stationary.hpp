@@ -51,7 +51,7 @@ struct StationaryState {
   double order = 0;               // R
   double noise_ratio = 1;         // s = kappa / kappa_#
   double entropy = 0;             // int f ln f, 0 when uniform
-  double free_energy = 0;         // (F - F_uniform) / kappa_#; NaN for SA, which has none
+  double excess_energy = 0;       // (F - F_uniform) / kappa_#; NaN for SA, which has no F
   double gain = 1;                // below 1: stable
   double log_mass = 0;            // ln int e^U
   double residual = 0;            // max |E[q_l] - y_l| on twice the nodes
@@ -88,6 +88,11 @@ class StationarySolver {
                                          double part);
   /// The first state of the branch with order 0 < R <= kMostOrder.
   std::optional<StationaryState> at_order(double order);
+
+  /// F = kappa int f ln f - (1/2) int int W f f, W = e^{beta <x,y>}/beta (<x,y> at beta = 0), both
+  /// integrals with respect to the uniform probability. NaN for SA: its flow descends no free
+  /// energy in the Wasserstein metric.
+  double free_energy(const StationaryState& state) const;
 
   /// ln f at height t.
   double log_density(const StationaryState& state, double t) const;

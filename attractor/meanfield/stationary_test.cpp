@@ -176,7 +176,7 @@ TEST(Stationary, FreeEnergyFallsByTheEntropy) {  // dF/dkappa = int f ln f along
     const NoisyAttention model{kUsa, static_cast<std::size_t>(dim), beta};
     const auto slope = [&, at = order](double h) {
       const StationaryState a = state_at(model, at - h), b = state_at(model, at + h);
-      return (b.free_energy - a.free_energy) / (b.noise_ratio - a.noise_ratio);
+      return (b.excess_energy - a.excess_energy) / (b.noise_ratio - a.noise_ratio);
     };
     const double entropy = state_at(model, order).entropy, h = 5e-4;
     EXPECT_NEAR((4 * slope(h) - slope(2 * h)) / 3 / entropy, 1, 1e-9) << dim << " " << beta;

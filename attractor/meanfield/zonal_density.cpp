@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "attractor/base/error.hpp"
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::size_t kBlock = 128;
 constexpr double kNegligible = 1e-18;
+constexpr std::size_t kMostDegrees = 2048;
 
 double natural_unit(const ZonalAttention& a) {
   return a.rule == Rule::unnormalised ? -a.beta : 0.0;
@@ -41,26 +43,49 @@ SphereSpectrum enough_degrees(const ZonalAttention& attention) {
 
 }  // namespace
 
-ZonalDensity::ZonalDensity(const ZonalAttention& attention, std::size_t degrees)
-    : attention_(attention), log_unit_(natural_unit(attention)) {
+ZonalDensity::ZonalDensity(const ZonalAttention& attention, const ModePlan& degrees)
+    : attention_(attention), truncation_(degrees), log_unit_(natural_unit(attention)) {
   if (attention.dim < 2)
     throw Error(fmt::format("dim = {} is not allowed; allowed: at least 2", attention.dim));
-  if (degrees < 2 || degrees > 1024)
-    throw Error(fmt::format("modes = {} is not allowed; allowed: 2 to 1024", degrees));
-  const std::size_t count = degrees + 1;
-  spectrum_ = sphere_spectrum(attention.dim, attention.beta, count);
-  // f V' p_l' (1 - t^2) has degree 3L: 3L/2 + 1 nodes integrate it.
-  rule_ = gauss_rule(attention.dim,
-                     attention.rule == Rule::softmax ? 2 * count : (3 * degrees) / 2 + 1);
-  const Gegenbauer basis(attention.dim, count);
+  if (degrees.modes < 2 || degrees.modes > kMostDegrees)
+    throw Error(
+        fmt::format("modes = {} is not allowed; allowed: 2 to {}", degrees.modes, kMostDegrees));
+  make_tables();
+}
+
+ZonalDensity::ZonalDensity(const ZonalAttention& attention, std::size_t degrees)
+    : ZonalDensity(attention, ModePlan{.modes = degrees, .max_modes = degrees}) {}
+
+void ZonalDensity::make_tables() {
+  const std::size_t count = degrees() + 1;
+  spectrum_ = sphere_spectrum(attention_.dim, attention_.beta, count);
+  // f V' p_l' (1 - t^2) has degree 3L, or 4L for a missing p_l: these nodes integrate both.
+  rule_ = gauss_rule(attention_.dim, 2 * count);
+  stride_ = truncation_.watches() ? 2 * degrees() + 1 : count;
+  const Gegenbauer basis(attention_.dim, stride_);
   const std::size_t nodes = rule_.nodes.size();
-  p_.resize(nodes * count);
-  slopes_.resize(nodes * count);
+  p_.resize(nodes * stride_);
+  slopes_.resize(nodes * stride_);
   for (std::size_t q = 0; q < nodes; ++q)
-    basis.values_and_slopes(rule_.nodes[q], std::span(p_).subspan(q * count, count),
-                            std::span(slopes_).subspan(q * count, count));
-  at_pole_.resize(count);
+    basis.values_and_slopes(rule_.nodes[q], std::span(p_).subspan(q * stride_, stride_),
+                            std::span(slopes_).subspan(q * stride_, stride_));
+  at_pole_.resize(stride_);
   basis.values(1, at_pole_);
+}
+
+double ZonalDensity::flux(std::size_t node, std::span<const double> state, double factor) const {
+  const double* p = p_.data() + node * stride_;
+  const double* slopes = slopes_.data() + node * stride_;
+  double f = 1, slope = 0, partition = 1;
+  for (std::size_t l = 1; l < spectrum_.count(); ++l) {
+    const double c = state[l - 1];
+    f += c * p[l];
+    slope += spectrum_.pull[l] * c * slopes[l];
+    partition += spectrum_.ratio[l] * c * p[l];
+  }
+  const double t = rule_.nodes[node], squared_sine = (1 - t) * (1 + t);
+  slope = slope_of_potential(attention_.rule, slope, partition, std::sqrt(squared_sine));
+  return factor * rule_.weights[node] * f * squared_sine * slope;
 }
 
 void ZonalDensity::drift(std::span<const double> state, double log_unit,
@@ -72,38 +97,48 @@ void ZonalDensity::drift(std::span<const double> state, double log_unit,
   for (std::size_t l = 1; l < count; ++l)
     out[l - 1] = -noise * laplacian(attention_.dim, l) * state[l - 1];
   for (std::size_t q = 0; q < rule_.nodes.size(); ++q) {
-    const double* p = p_.data() + q * count;
-    const double* slopes = slopes_.data() + q * count;
-    double f = 1, slope = 0, partition = 1;
-    for (std::size_t l = 1; l < count; ++l) {
-      const double c = state[l - 1];
-      f += c * p[l];
-      slope += spectrum_.pull[l] * c * slopes[l];
-      partition += spectrum_.ratio[l] * c * p[l];
-    }
-    const double t = rule_.nodes[q], squared_sine = (1 - t) * (1 + t);
-    slope = slope_of_potential(attention_.rule, slope, partition, std::sqrt(squared_sine));
-    const double flux = factor * rule_.weights[q] * f * squared_sine * slope;
-    for (std::size_t l = 1; l < count; ++l) out[l - 1] += flux * slopes[l];
+    const double through = flux(q, state, factor);
+    const double* slopes = slopes_.data() + q * stride_;
+    for (std::size_t l = 1; l < count; ++l) out[l - 1] += through * slopes[l];
   }
 }
 
-std::vector<double> ZonalDensity::values(std::span<const double> state) const {
-  const std::size_t count = spectrum_.count();
-  std::vector<double> f(rule_.nodes.size(), 1.0);
-  for (std::size_t q = 0; q < f.size(); ++q)
-    for (std::size_t l = 1; l < count; ++l) f[q] += state[l - 1] * p_[q * count + l];
-  return f;
-}
-
-double ZonalDensity::resolution(std::span<const double> state) const {
-  const std::size_t last = degrees();
+double ZonalDensity::feed(std::span<const double> state, double log_unit) const {
+  const std::size_t first = degrees() + 1;
+  std::vector<double> fed(stride_ - first, 0.0), rounding(fed.size(), 0.0);
+  const double factor = speed_factor(attention_, spectrum_, log_unit);
+  for (std::size_t q = 0; q < rule_.nodes.size(); ++q) {
+    const double through = flux(q, state, factor);
+    const double* slopes = slopes_.data() + q * stride_ + first;
+    for (std::size_t k = 0; k < fed.size(); ++k) {
+      fed[k] += through * slopes[k];
+      rounding[k] += std::abs(through * slopes[k]);
+    }
+  }
   double largest = 0;
-  for (std::size_t l = last - (last + 7) / 8 + 1; l <= last; ++l) {
-    const double size = std::abs(state[l - 1]) / at_pole_[l];
+  for (std::size_t k = 0; k < fed.size(); ++k) {
+    const bool noise = std::abs(fed[k]) <= 8 * std::numeric_limits<double>::epsilon() * rounding[k];
+    const double size = noise ? 0 : std::abs(fed[k]) / at_pole_[first + k];
     largest = size <= largest ? largest : size;  // keeps NaN
   }
   return largest;
+}
+
+bool ZonalDensity::simplify(const flow::Time& now, std::vector<double>& state) {
+  const double fed = truncation_.watches() ? feed(state, log_unit_) : 0;
+  const double damping =
+      std::exp(log_unit_) * attention_.noise * laplacian(attention_.dim, degrees() + 1);
+  if (!truncation_.meet(now, fed, damping, log_unit_)) return false;
+  make_tables();
+  state.resize(degrees(), 0.0);
+  return true;
+}
+
+std::vector<double> ZonalDensity::values(std::span<const double> state) const {
+  std::vector<double> f(rule_.nodes.size(), 1.0);
+  for (std::size_t q = 0; q < f.size(); ++q)
+    for (std::size_t l = 1; l <= degrees(); ++l) f[q] += state[l - 1] * p_[q * stride_ + l];
+  return f;
 }
 
 ZonalLabels::ZonalLabels(const ZonalAttention& attention, std::vector<double> weights)

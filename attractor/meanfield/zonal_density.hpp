@@ -8,8 +8,9 @@
 //   c_l' = E[(1 - t^2) V' p_l'] - kappa l (l + d - 2) c_l.
 //
 // ZonalDensity keeps c_1 .. c_L (c_0 = 1 is the mass) and takes E by a Gauss rule: exact for USA,
-// spectrally accurate for SA; cost O(L^2) a drift. ZonalLabels keeps polar angles with weights,
-// which survive concentration: angle' = -sin(angle) V'(cos angle); cost O(nL).
+// spectrally accurate for SA; cost O(L^2) a drift. L is doubled as truncation.hpp says, where the
+// size of c_l is |c_l|/p_l(1), the share of a point mass that it is. ZonalLabels keeps polar angles
+// with weights, which survive concentration: angle' = -sin(angle) V'(cos angle); cost O(nL).
 #pragma once
 
 #include <cstddef>
@@ -20,6 +21,7 @@
 #include "attractor/flow/flow.hpp"
 #include "attractor/meanfield/gegenbauer.hpp"
 #include "attractor/meanfield/sphere_spectrum.hpp"
+#include "attractor/meanfield/truncation.hpp"
 
 namespace attractor::meanfield {
 
@@ -32,26 +34,38 @@ struct ZonalAttention {
 
 class ZonalDensity final : public flow::Flow {
  public:
+  ZonalDensity(const ZonalAttention& attention, const ModePlan& degrees);
+  /// As many degrees from the start to the end.
   ZonalDensity(const ZonalAttention& attention, std::size_t degrees);
 
   const Space& space() const override { return space_; }
   void drift(std::span<const double> state, double log_unit, std::span<double> out) const override;
   double log_unit() const override { return log_unit_; }
 
-  std::size_t degrees() const { return spectrum_.count() - 1; }
+  bool simplify(const flow::Time& now, std::vector<double>& state) override;
+
+  std::size_t degrees() const { return truncation_.modes(); }
+  const Truncation& truncation() const { return truncation_; }
+  bool unresolved() const { return truncation_.unresolved(); }
+  /// The feed of the missing degrees (truncation.hpp) per unit e^log_unit of time.
+  double feed(std::span<const double> state, double log_unit) const;
   const GaussRule& rule() const { return rule_; }
   /// f at the nodes of rule().
   std::vector<double> values(std::span<const double> state) const;
-  /// The largest |c_l|/p_l(1), the share of a point mass that it is, in the last eighth.
-  double resolution(std::span<const double> state) const;
 
  private:
+  void make_tables();
+  /// The weight of a node times f (1 - t^2) V'.
+  double flux(std::size_t node, std::span<const double> state, double factor) const;
+
   ZonalAttention attention_;
+  Truncation truncation_;
   Euclidean space_{1};
   SphereSpectrum spectrum_;
   double log_unit_;
   GaussRule rule_;
-  std::vector<double> p_, slopes_;  // nodes x (L + 1)
+  std::size_t stride_ = 0;          // L + 1, or 2L + 1 where missing degrees are watched
+  std::vector<double> p_, slopes_;  // nodes x stride
   std::vector<double> at_pole_;     // p_l(1)
 };
 

@@ -113,6 +113,20 @@ class Densities(program.ProgramTest):
                 energies = [row["free_energy"] for row in answer["history"]]
                 self.assertTrue(all(b <= a + 1e-9 for a, b in zip(energies, energies[1:])))
 
+    def test_free_energy_means_the_same_at_rest(self):
+        for dim, beta, ratio, time in ((2, 1, 0.5, 80), (3, 1.5, 0.6, 60), (2, 4, 0.7, 3)):
+            noise = ratio * eigenvalue(1, dim, beta) / beta
+            answer = self.density("--dynamics", "usa", "--dim", dim, "--beta", beta, "--noise", noise, "--amplitude", 0.4,
+                                  "--time", time)
+            run = program.attractor("stationary", "--dynamics", "usa", "--dim", dim, "--beta", beta, "--noise", noise, "--json")
+            self.assertEqual(run.status, 0, run.err)
+            uniform, ordered = run.json["states"]
+            self.assertAlmostEqual(answer["order_parameter"], ordered["order_parameter"], delta=1e-7)
+            self.assertAlmostEqual(answer["free_energy"] / ordered["free_energy"], 1, delta=1e-8)
+            self.assertAlmostEqual(uniform["free_energy"], -eigenvalue(0, dim, beta) / (2 * beta), delta=1e-12 * math.exp(beta))
+            self.assertAlmostEqual((ordered["free_energy"] - uniform["free_energy"]) / (noise / ratio),
+                                   ordered["free_energy_excess"], delta=1e-10)
+
     # ---- Tokens.
 
     def test_tokens_approach_the_density(self):
@@ -137,6 +151,24 @@ class Densities(program.ProgramTest):
         self.assertIn("--form labels", run.err + run.out)
         labels = self.density("--beta", 4, "--amplitude", 0.9, "--time", 20, "--form", "labels")
         self.assertGreater(labels["order_parameter"], 0.99)
+
+    def test_a_density_that_shrinks_to_points_is_not_told(self):
+        for arguments in (("--beta", 9, "--mode", 4, "--amplitude", 0.5, "--time", 30),
+                          ("--dynamics", "usa", "--beta", 5, "--amplitude", 0.5, "--time", 1),
+                          ("--dim", 3, "--beta", 4, "--amplitude", 0.9, "--time", 12)):
+            run = program.attractor("meanfield", *arguments, "--json")
+            self.assertEqual(run.status, 3, arguments)
+            self.assertIn("--time", run.err)
+            self.assertIsNone(run.json["energy"])
+            for row in run.json["history"]:
+                self.assertLess(row["time"], arguments[-1])
+
+    def test_a_start_too_sharp(self):
+        for arguments in (("--concentration", 1e6, "--time", 0), ("--concentration", 1e5, "--dim", 3, "--symmetry", "none"),
+                          ("--concentration", 2e4, "--dim", 3, "--centres", "0,1,0")):
+            run = program.attractor("meanfield", "--start", "vmf", *arguments, "--json")
+            self.assertEqual(run.status, 3, run.out)
+            self.assertIn("too sharp", run.err)
 
     def test_refusals(self):
         for arguments in (("--dim", 3, "--start", "map"), ("--start", "tokens"), ("--noise", 0.1, "--form", "labels"),

@@ -1,0 +1,21 @@
+// What `attractor meanfield` says in sentences: what happened, what could not be done and what to
+// do about it, and what a reader of its numbers must know.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "attractor/experiment/meanfield_record.hpp"
+
+namespace attractor::experiment {
+
+std::string meanfield_headline(const MeanfieldParameters& p, const MeanfieldRecord& record);
+
+/// Empty: the run is an answer.
+std::string what_failed(const MeanfieldParameters& p, const MeanfieldKind& kind,
+                        const MeanfieldRecord& record);
+
+std::vector<std::string> meanfield_remarks(const MeanfieldParameters& p, const MeanfieldKind& kind,
+                                           const MeanfieldRecord& record);
+
+}  // namespace attractor::experiment
