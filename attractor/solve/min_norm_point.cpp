@@ -145,28 +145,38 @@ long double smallest_product(const Points& x, const double* z, const Eigen::Vect
   return smallest;
 }
 
+// At least |z - y| for a point y of the hull: sum_i l_i x_i, with the l_i scaled to a sum of one.
+long double distance_to_hull(const MinNormPoint& found, const Points& x) {
+  long double square = 0;
+  for (Eigen::Index a = 0; a < x.cols(); ++a) {
+    EnclosedSum off;
+    off.add(found.point[static_cast<std::size_t>(a)]);
+    for (const HullCoefficient& c : found.coefficients)
+      off.add(-c.weight, x(static_cast<Eigen::Index>(c.index), a));
+    const long double most = std::abs(off.value()) + off.error();
+    square += most * most;
+  }
+  EnclosedSum weights;
+  weights.add(-1);
+  for (const HullCoefficient& c : found.coefficients) weights.add(c.weight);
+  return 1.0001L *
+         (std::sqrt(square) + (std::abs(weights.value()) + weights.error()) * found.scale);
+}
+
 // The gap and the smallest product as they can be stated: rounded outwards, and with what z misses
-// the hull by, since |z*|^2 <= <z*, z> is true of points of the hull.
+// the hull by. |z*|^2 <= <z*, y> for y of the hull, so for z it is <z*, z> + |z*| |z - y|.
 MinNormPoint stated(MinNormPoint found, const Points& x, Eigen::VectorXd& products) {
   constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
   const Eigen::Map<const Eigen::VectorXd> z(found.point.data(), x.cols());
-  Eigen::VectorXd off = z;
-  double weights = 0, sizes = found.norm;
-  for (const HullCoefficient& c : found.coefficients) {
-    off -= c.weight * x.row(static_cast<Eigen::Index>(c.index)).transpose();
-    weights += c.weight;
-    sizes += c.weight * found.scale;
-  }
-  const auto members = static_cast<double>(found.coefficients.size());
-  const double outside =
-      off.norm() + (members + 4) * kEpsilon * sizes + std::abs(weights - 1) * found.scale;
   multiply(x, z, products);
   const long double smallest =
       smallest_product(x, z.data(), products,
                        static_cast<double>(x.cols() + 8) * kEpsilon * found.scale * found.norm);
   const EnclosedSum square = product(z.data(), z.data(), x.cols());
+  const long double outside = distance_to_hull(found, x);
   found.smallest_product = rounded_down(smallest);
-  found.gap = rounded_up(square.value() + square.error() - smallest + 2.1L * outside * found.norm);
+  found.gap = rounded_up(square.value() + square.error() - smallest +
+                         1.0001L * outside * (found.norm + outside));
   return found;
 }
 
