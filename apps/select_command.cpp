@@ -14,6 +14,7 @@
 #include "apps/progress_bar.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/threads.hpp"
+#include "attractor/experiment/margin_words.hpp"
 #include "attractor/experiment/run_directory.hpp"
 #include "attractor/experiment/select_experiment.hpp"
 #include "attractor/experiment/select_figures.hpp"
@@ -55,12 +56,15 @@ void print_margin(const SelectRecord& r) {
   row("locally optimal", yes(svm.locally_optimal));
   row("globally optimal", yes(svm.globally_optimal));
   if (!svm.feasible()) {
-    row("Att-SVM", fmt::format("infeasible, certificate residual {:.2g}", svm.farkas_residual));
+    row("Att-SVM", "infeasible: " + infeasible_words(svm));
     return;
   }
   row("Att-SVM margin",
       fmt::format("{:.12g}  (relative duality gap {:.1g}{})", svm.margin(), svm.relative_gap,
                   svm.rank > 0 ? fmt::format(", rank {}", svm.rank) : ""));
+  row("norm of its solution", bounds_words(svm));
+  for (const std::string& words : {slack_words(svm), reach_words(svm)})
+    if (!words.empty()) row("", words);
   if (r.trained) {
     row("cosine of weights to it", fmt::format("{:.12g}", r.cosine));
     row("cosine of -grad to it", fmt::format("{:.12g}", r.velocity_cosine));
@@ -71,6 +75,21 @@ void print_margin(const SelectRecord& r) {
   if (r.relaxed && r.relaxed->feasible())
     row("relaxed Att-SVM",
         fmt::format("margin {:.12g}, cosine {:.12g}", r.relaxed->margin(), r.relaxed_cosine));
+}
+
+void print_exact(const SelectRecord& r) {
+  const solve::ExactMargin& exact = *r.exact;
+  if (!exact.proved) return row("exact check", "not proved: " + exact.why_not);
+  if (!exact.infeasible)
+    return row("exact check", "|p|^2 = " + exact.squared_norm.exact + ", proved");
+  row("exact check",
+      "infeasible, proved: sum of multiplier (k_selected - k_token) is exactly 0 for");
+  const std::size_t others = r.problem.tokens - 1;
+  for (std::size_t k = 0; k < exact.support.size(); ++k) {
+    const std::size_t input = exact.support[k] / others, t = exact.support[k] % others;
+    row("", fmt::format("input {}, token {}: {}", input, t < r.selected[input] ? t : t + 1,
+                        exact.lambda[k].exact));
+  }
 }
 
 void print_path(const SelectRecord& r) {
@@ -100,12 +119,7 @@ void print_text(const SelectRecord& r) {
   if (r.label && r.label->svm.status != solve::MarginStatus::infeasible)
     row("label margin",
         fmt::format("{:.12g}, cosine of v {:.12g}", r.label->margin(), r.head_cosine));
-  if (r.exact)
-    row("exact check",
-        r.exact->proved
-            ? (r.exact->infeasible ? "infeasible, proved"
-                                   : "|p|^2 = " + r.exact->squared_norm.exact + ", proved")
-            : "not proved: " + r.exact->why_not);
+  if (r.exact) print_exact(r);
   if (r.local) {
     row("locally optimal choices",
         fmt::format("{}{}", r.local->found.size(),
@@ -136,16 +150,22 @@ int verdict(const SelectRecord& r) {
         "the gradient is zero at the start, so nothing moves: v = 0, K = Q = 0, equal scores, or a "
         "start where softmax has saturated");
   if (!r.svm) return kOk;
-  if (!r.svm->feasible())
-    return complain(
-        r.trained ? "no weights separate the tokens that lead now; attention has not settled: "
-                    "train longer (--steps, --log10-time) or start elsewhere (p0)"
-                  : "no weights make this choice; the Farkas certificate proves it");
+  const bool may_ask =
+      !r.exact && r.parameters.mirror == 2 &&
+      training::trained_named(r.parameters.train).attention == training::AttentionPart::prompt;
+  if (!r.svm->feasible()) {
+    if (r.trained)
+      return complain(
+          "no weights separate the tokens that lead now; attention has not settled: "
+          "train longer (--steps, --log10-time) or start elsewhere (p0)");
+    return complain(infeasible_words(*r.svm) +
+                    (may_ask && !r.svm->proved_infeasible() ? "; --exact decides" : ""));
+  }
   if (r.svm->status != solve::MarginStatus::optimal)
     return complain(
         fmt::format("the max-margin solution is certified only to a relative gap of {:.1g}; tokens "
-                    "are nearly inseparable or scaled very differently",
-                    r.svm->relative_gap));
+                    "are nearly inseparable or scaled very differently{}",
+                    r.svm->relative_gap, may_ask ? "; --exact closes the gap" : ""));
   for (const training::PathPoint& point : r.path)
     if (!(point.residual <= 1e-4))
       return complain(

@@ -59,7 +59,8 @@ void prove_multi(Finding& finding) {
   const solve::TokenChoice choice{.chosen = {0, 0, 0}};
   const solve::HardMargin answer =
       solve::hard_margin(solve::TokenDifferences(keys, p.tokens, p.dim, choice));
-  const solve::ExactMargin exact = solve::exact_margin(keys, p.tokens, p.dim, choice, answer);
+  const solve::ExactMargin exact = solve::exact_margin(
+      {.tokens = p.x, .count = p.tokens, .dim = p.dim, .map = p.weights}, choice, answer);
   finding.checks.push_back(
       between("authors' three inputs: proved in rational arithmetic", exact.proved ? 1 : 0, 1, 1));
   finding.checks.push_back(near_relative("authors' three inputs: |p|",

@@ -176,14 +176,6 @@ std::vector<double> velocity(const Objective& objective, const SelectRecord& r,
   return move;
 }
 
-void check_exactly(SelectRecord& r, const std::vector<bool>& relaxed) {
-  solve::HardMargin answer{.status = r.svm->status, .p = r.svm->solution};
-  (r.svm->feasible() ? answer.support : answer.farkas) = r.svm->support;
-  const std::vector<double> keys = training::keys(r.problem);
-  r.exact = solve::exact_margin(keys, r.problem.tokens, r.problem.dim,
-                                {.chosen = r.selected, .relaxed = relaxed}, answer);
-}
-
 // The path, from the directions theory knows, and its distance to where it should end.
 void follow_path(const Objective& objective, const training::AttSvm& svm,
                  const SelectContext& context, SelectRecord& r) {
@@ -227,11 +219,11 @@ void solve_margins(const Objective& objective, const Evaluation& e, const Select
     for (std::size_t i : index_list(p.relaxed, r.problem.inputs, "relaxed")) relaxed[i] = true;
   }
   r.svm = svm.solve(r.selected, r.head, relaxed);
+  if (p.exact) r.exact = svm.prove(*r.svm, r.head);
   r.cosine = r.svm->feasible() ? cosine(r.attention, r.svm->solution) : kNone;
   r.velocity_cosine =
       r.trained && r.svm->feasible() ? cosine(velocity(objective, r, e), r.svm->solution) : kNone;
   solve_relaxed(svm, r);
-  if (p.exact) check_exactly(r, relaxed);
   if (p.local) {
     r.local =
         training::enumerate_local_choices(objective, svm, p.local_limit, context.stop, r.head);

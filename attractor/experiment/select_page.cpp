@@ -9,6 +9,7 @@
 
 #include "attractor/base/file.hpp"
 #include "attractor/experiment/flow_view.hpp"
+#include "attractor/experiment/margin_words.hpp"
 #include "attractor/experiment/page.hpp"
 #include "attractor/experiment/select_figures.hpp"
 #include "attractor/report/html.hpp"
@@ -46,7 +47,10 @@ std::string optimizer_words(const SelectParameters& p) {
 }
 
 std::string optimality_words(const MaxMargin& svm) {
-  if (!svm.feasible()) return "which no weights can separate";
+  if (!svm.feasible())
+    return svm.proved_infeasible()
+               ? "which no weights can separate"
+               : "which no weights of norm below " + rounded(svm.lower) + " can separate";
   if (svm.locally_optimal)
     return svm.globally_optimal ? "locally and globally optimal"
                                 : "locally optimal, not the best tokens";
@@ -100,10 +104,13 @@ std::vector<std::string> certificate(const std::string& name, const MaxMargin& s
           std::string(solve::name(svm.status)),
           feasible ? digits(svm.norm, 10) : "–",
           feasible ? digits(svm.margin(), 10) : "–",
+          feasible || !svm.proved_infeasible() ? bounds_words(svm) : "none exists",
           feasible ? rounded(svm.relative_gap) : "Farkas residual " + rounded(svm.farkas_residual),
           yes(svm.locally_optimal),
           yes(svm.globally_optimal),
-          svm.rank > 0 ? std::to_string(svm.rank) : "–",
+          svm.rank == 0    ? "–"
+          : svm.in_reach() ? std::to_string(svm.rank)
+                           : fmt::format("{}, out of reach of {}", svm.rank, svm.factor_rank),
           exact};
 }
 
@@ -115,6 +122,8 @@ std::vector<std::string> label_certificate(const training::LabelMargin& label) {
           std::string(solve::name(label.svm.status)),
           feasible ? digits(label.svm.norm, 10) : "–",
           feasible ? digits(label.margin(), 10) : "–",
+          feasible ? fmt::format("{:.17g} to {:.17g}", label.svm.lower, label.svm.upper)
+                   : fmt::format("at least {:.17g}", label.svm.lower),
           feasible ? rounded(label.svm.relative_gap)
                    : "Farkas residual " + rounded(label.svm.farkas_residual),
           "–",
@@ -125,7 +134,7 @@ std::vector<std::string> label_certificate(const training::LabelMargin& label) {
 
 std::string certificates(const SelectRecord& r) {
   std::vector<std::vector<std::string>> rows = {{"problem", "choice", "status", "norm", "margin",
-                                                 "relative gap", "locally optimal",
+                                                 "least norm", "relative gap", "locally optimal",
                                                  "globally optimal", "rank", "exact check"}};
   if (r.svm)
     rows.push_back(
@@ -136,9 +145,31 @@ std::string certificates(const SelectRecord& r) {
   if (rows.size() == 1) return "";
   return "<h2>Max-margin certificates</h2>\n" + table(rows) +
          note(
-             "The gap is between the norm found and a lower bound that the multipliers in "
-             "result.h5 "
-             "prove; an infeasible choice has a Farkas certificate instead.");
+             "The least norm lies between the two bounds, which are rounded outwards: the lower "
+             "one "
+             "is what the multipliers in result.h5 prove, the upper one the norm of a feasible "
+             "point. The Farkas vector of an infeasible choice proves that no shorter weights make "
+             "it; that none do at all, if it cancels exactly, as --exact checks.");
+}
+
+std::string warning_card(const std::string& markup) {
+  return "<div class=\"card text warning\"><p>" + html_markup(markup) + "</p></div>\n";
+}
+
+// What the cosines and figures are about, if that is out of reach or beyond doubles.
+std::string limits(const SelectRecord& r) {
+  if (!r.svm) return "";
+  std::string text;
+  if (!r.svm->feasible()) {
+    text += warning_card("Infeasible: " + infeasible_words(*r.svm) + ".");
+  } else if (const std::string words = reach_words(*r.svm); !words.empty()) {
+    text += warning_card("Compared with a solution out of reach: " + words +
+                         ". Cosines and their figures end there, not at 1; another solution of the "
+                         "same norm and smaller rank may exist.");
+  }
+  if (const std::string words = slack_words(*r.svm); !words.empty())
+    text += warning_card("Nearly inseparable: " + words + ".");
+  return text;
 }
 
 std::string warning(const SelectRecord& r) {
@@ -152,14 +183,11 @@ std::string warning(const SelectRecord& r) {
   }
   if (r.svm->rivals.size() > kShown)
     tokens += fmt::format(" and {} more", r.svm->rivals.size() - kShown);
-  return "<div class=\"card text warning\"><p>" +
-         html_markup(
-             "This choice may not last: better tokens lie just outside the margin and may "
-             "take over much later in training: " +
-             tokens +
-             (r.trained ? ". Train longer, with optimizer flow up to a large log10-time, to see."
-                        : ".")) +
-         "</p></div>\n";
+  return warning_card(
+      "This choice may not last: better tokens lie just outside the margin and may "
+      "take over much later in training: " +
+      tokens +
+      (r.trained ? ". Train longer, with optimizer flow up to a large log10-time, to see." : "."));
 }
 
 /// Least lead of the selected token over another, for each input. u: what tokens are multiplied
@@ -282,14 +310,19 @@ std::string tiles(const SelectRecord& r) {
     const double best = r.relaxed ? r.relaxed_cosine : r.cosine;
     if (r.trained) {
       text += tile("cosine of " + name, close_to_one(best, 1 - best),
-                   r.relaxed ? "to the relaxed max-margin solution" : "to the max-margin solution");
+                   !r.svm->in_reach()
+                       ? fmt::format("to a solution out of reach, {:.4g} at most", r.svm->reach)
+                   : r.relaxed ? "to the relaxed max-margin solution"
+                               : "to the max-margin solution");
       text += tile("cosine of its velocity", close_to_one(r.velocity_cosine, 1 - r.velocity_cosine),
                    r.relaxed ? "to the solution of all inputs" : "to the same");
       if (!r.label) text += tile("norm of " + name, rounded(norm(r.attention)));
     }
     text += r.svm->feasible()
                 ? tile("margin", digits(r.svm->margin(), 8), "of the max-margin solution")
-                : tile("margin", "none", "no weights select these tokens");
+                : tile("margin", "none",
+                       r.svm->proved_infeasible() ? "no weights select these tokens"
+                                                  : "for norms below " + rounded(r.svm->lower));
     text += tile("relative duality gap", r.svm->feasible() ? rounded(r.svm->relative_gap) : "–",
                  std::string(solve::name(r.svm->status)));
   }
@@ -394,7 +427,7 @@ std::string headline(const SelectRecord& r) {
 void write_select_page(const SelectRecord& record, const std::filesystem::path& directory) {
   make_directory(directory);
   std::string page = "<h1>" + html_markup(headline(record)) + "</h1>\n" + tiles(record);
-  page += warning(record) + pictures(record, directory / "figures");
+  page += limits(record) + warning(record) + pictures(record, directory / "figures");
   page += certificates(record) + selected_table(record) + local_table(record);
   page += basin_table(record) + theory(record);
   page += "<h2>Reproduce this run</h2>\n<pre class=\"wrap\">" +

@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 using training::MaxMargin;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // The authors' single input: keys (-.1,1), (1,0), (0,0); p walks from (0,-1) along (1,0), the
 // max-margin solution of token 1. W hides the third coordinate, which is the score.
@@ -207,13 +208,35 @@ TEST_F(SelectPageTest, ThinRecords) {
   record = made_up();  // a given choice, and it is infeasible
   record.trained = false;
   record.series.clear(), record.trajectory.clear(), record.lock_in.clear();
-  record.svm = MaxMargin{.chosen = {1}, .farkas_residual = 1e-17, .support = {{0, 1.0}}};
+  record.svm = MaxMargin{.chosen = {1},
+                         .lower = 1e17,
+                         .upper = kInfinity,
+                         .farkas_residual = 1e-17,
+                         .support = {{0, 1.0}}};
   record.local = training::LocalChoices{.complete = true};  // there is none
   const std::string text = page_without_gnuplot(record);
-  EXPECT_TRUE(has(text, "which no weights can separate"));
+  EXPECT_TRUE(has(text, "which no weights of norm below 10<sup>17</sup> can separate"));
   EXPECT_TRUE(has(text, "Farkas residual 10<sup>−17</sup>"));
+  record.svm->lower = kInfinity;  // the multipliers cancel exactly
+  EXPECT_TRUE(has(page_without_gnuplot(record), "which no weights can separate"));
   write_result_file(record, directory_ / "result.h5");
   EXPECT_FALSE(Hdf5Reader(directory_ / "result.h5").exists("/svm/solution"));
+}
+
+// K and Q with one column beside a solution of rank two.
+TEST_F(SelectPageTest, NamesASolutionOutOfReach) {
+  SelectRecord record = made_up();
+  EXPECT_FALSE(has(page_without_gnuplot(record), "out of reach"));
+  record.svm->rank = 2;
+  record.svm->factor_rank = 1;
+  record.svm->reach = 0.8;
+  const std::string text = page_without_gnuplot(record);
+  EXPECT_TRUE(has(text, "Compared with a solution out of reach"));
+  EXPECT_TRUE(has(text, "at most 0.8"));
+  const auto json = summary(record, 0);
+  EXPECT_EQ(json["svm_in_reach"], false);
+  EXPECT_EQ(json["factor_rank"], 1);
+  EXPECT_EQ(json["largest_cosine_in_reach"], 0.8);
 }
 
 TEST_F(SelectPageTest, ResultFileHoldsTheRecord) {

@@ -194,7 +194,8 @@ ParameterList theory_list(SelectParameters& p) {
        .most = 10000},
       {.name = "exact",
        .group = group,
-       .help = "check the max-margin solution in rational arithmetic (p and Euclidean norm)",
+       .help = "solve the max-margin problem in rational arithmetic, or prove that there is "
+               "none (p, Euclidean norm)",
        .target = &p.exact},
   };
 }

@@ -30,6 +30,15 @@ Json tokens_json(const std::vector<training::TokenMargin>& tokens) {
   return list;
 }
 
+// Can W = K Q^T point where the solution does?
+void add_reach(const training::MaxMargin& svm, const std::string& prefix, Json& json) {
+  if (svm.feasible() && svm.rank > 0) json[prefix + "rank"] = svm.rank;
+  if (!svm.feasible() || svm.factor_rank == 0) return;
+  json["factor_rank"] = svm.factor_rank;
+  json[prefix + "in_reach"] = svm.in_reach();
+  json["largest_cosine_in_reach"] = svm.reach;
+}
+
 Json margin_json(const training::MaxMargin& svm) {
   Json json;
   json["chosen"] = svm.chosen;
@@ -37,9 +46,12 @@ Json margin_json(const training::MaxMargin& svm) {
   json["locally_optimal"] = svm.locally_optimal;
   json["globally_optimal"] = svm.globally_optimal;
   json["norm"] = svm.feasible() ? number(svm.norm) : Json(nullptr);
+  json["norm_lower"] = number(svm.lower);
+  json["norm_upper"] = number(svm.upper);
   json["margin"] = svm.feasible() ? number(svm.margin()) : Json(nullptr);
   json["duality_gap"] = svm.feasible() ? number(svm.relative_gap) : Json(nullptr);
   json["solution"] = svm.feasible() ? array(svm.solution) : Json(nullptr);
+  add_reach(svm, "", json);
   return json;
 }
 
@@ -53,11 +65,17 @@ void add_margin(const SelectRecord& r, Json& json) {
       feasible && r.trained ? number(r.velocity_cosine) : Json(nullptr);
   json["svm_status"] = exists ? Json(solve::name(r.svm->status)) : Json(nullptr);
   json["svm_norm"] = feasible ? number(r.svm->norm) : Json(nullptr);
+  json["svm_norm_lower"] = exists ? number(r.svm->lower) : Json(nullptr);
+  json["svm_norm_upper"] = exists ? number(r.svm->upper) : Json(nullptr);
+  json["svm_upper_proved"] = feasible ? Json(r.svm->upper_is_proved) : Json(nullptr);
+  json["svm_slack"] = feasible ? number(r.svm->smallest_slack) : Json(nullptr);
+  json["svm_exact"] = exists ? Json(r.svm->exact) : Json(nullptr);
   json["margin"] = feasible ? number(r.svm->margin()) : Json(nullptr);
   json["duality_gap"] = feasible ? number(r.svm->relative_gap) : Json(nullptr);
   json["farkas_residual"] = exists && !feasible ? number(r.svm->farkas_residual) : Json(nullptr);
+  json["proved_infeasible"] = exists ? Json(r.svm->proved_infeasible()) : Json(nullptr);
   json["svm"] = feasible ? array(r.svm->solution) : Json(nullptr);
-  if (feasible && r.svm->rank > 0) json["svm_rank"] = r.svm->rank;
+  if (exists) add_reach(*r.svm, "svm_", json);
   json["neighbours"] = exists ? tokens_json(r.svm->neighbours) : Json::array();
   json["rivals"] = exists ? tokens_json(r.svm->rivals) : Json::array();
 }
@@ -72,6 +90,8 @@ void add_joint(const SelectRecord& r, Json& json) {
       {"status", solve::name(r.label->svm.status)},
       {"solution", feasible ? array(r.label->svm.p) : Json(nullptr)},
       {"margin", feasible ? number(r.label->margin()) : Json(nullptr)},
+      {"norm_lower", number(r.label->svm.lower)},
+      {"norm_upper", number(r.label->svm.upper)},
       {"duality_gap", feasible ? number(r.label->svm.relative_gap) : Json(nullptr)},
       {"support_inputs", feasible ? support : Json(nullptr)},
       {"cosine", feasible ? number(r.head_cosine) : Json(nullptr)}};
@@ -145,13 +165,29 @@ void add_others(const SelectRecord& r, Json& json) {
                               {"cosine_to_svm", number(other.cosine)}});
 }
 
+// Row j of a choice: input j / (T - 1), and the j % (T - 1)-th of its other tokens.
+training::TokenMargin token_of(const SelectRecord& r, std::size_t row) {
+  const std::size_t others = r.problem.tokens - 1, input = row / others, t = row % others;
+  return {input, t < r.selected[input] ? t : t + 1, 0};
+}
+
+// Infeasible: multipliers > 0 with sum multiplier (k_selected - k_token) = 0, the Farkas vector.
 void add_exact(const SelectRecord& r, Json& json) {
   if (!r.exact) return;
-  json["exact"] = {{"proved", r.exact->proved},
-                   {"infeasible", r.exact->infeasible},
-                   {"squared_norm", r.exact->squared_norm.exact}};
-  for (const solve::Rational& x : r.exact->p) json["exact"]["p"].push_back(x.exact);
-  if (!r.exact->proved) json["exact"]["why_not"] = r.exact->why_not;
+  const solve::ExactMargin& exact = *r.exact;
+  const bool found = exact.proved && !exact.infeasible;
+  Json& out = json["exact"];
+  out["proved"] = exact.proved;
+  out["infeasible"] = exact.infeasible;
+  out["squared_norm"] = found ? Json(exact.squared_norm.exact) : Json(nullptr);
+  for (const solve::Rational& x : exact.p) out["p"].push_back(x.exact);
+  out["multipliers"] = Json::array();
+  for (std::size_t k = 0; k < exact.support.size(); ++k) {
+    const training::TokenMargin at = token_of(r, exact.support[k]);
+    out["multipliers"].push_back(
+        {{"input", at.input}, {"token", at.token}, {"value", exact.lambda[k].exact}});
+  }
+  if (!exact.proved) out["why_not"] = exact.why_not;
 }
 
 // ---- result.h5.
@@ -303,9 +339,15 @@ void write_svm(const SelectRecord& r, const training::MaxMargin& svm, const std:
   write_token_margins(file, group + "/rivals", svm.rivals);
   file.attribute(group, "status", solve::name(svm.status));
   file.attribute(group, "norm", svm.norm);
+  file.attribute(group, "norm_lower", svm.lower);
+  file.attribute(group, "norm_upper", svm.upper);
+  file.attribute(group, "upper_proved", svm.upper_is_proved);
   file.attribute(group, "relative_gap", svm.relative_gap);
+  file.attribute(group, "slack", svm.smallest_slack);
   file.attribute(group, "farkas_residual", svm.farkas_residual);
   file.attribute(group, "rank", svm.rank);
+  file.attribute(group, "factor_rank", svm.factor_rank);
+  file.attribute(group, "largest_cosine_in_reach", svm.reach);
   file.attribute(group, "locally_optimal", svm.locally_optimal);
   file.attribute(group, "globally_optimal", svm.globally_optimal);
 }
@@ -318,6 +360,8 @@ void write_label(const SelectRecord& r, Hdf5Writer& file) {
   write_whole(file, group + "/support_inputs", r.label->support);
   file.attribute(group, "status", solve::name(svm.status));
   file.attribute(group, "norm", svm.norm);
+  file.attribute(group, "norm_lower", svm.lower);
+  file.attribute(group, "norm_upper", svm.upper);
   file.attribute(group, "relative_gap", svm.relative_gap);
   file.attribute(group, "farkas_residual", svm.farkas_residual);
   file.attribute(group, "cosine", r.head_cosine);
@@ -332,8 +376,13 @@ void write_margins(const SelectRecord& r, Hdf5Writer& file) {
   if (r.exact) {
     file.group("/svm/exact");
     file.attribute("/svm/exact", "proved", r.exact->proved);
+    file.attribute("/svm/exact", "infeasible", r.exact->infeasible);
     file.attribute("/svm/exact", "why_not", std::string_view(r.exact->why_not));
     file.attribute("/svm/exact", "squared_norm", std::string_view(r.exact->squared_norm.exact));
+    std::vector<std::string> values;
+    for (const solve::Rational& x : r.exact->lambda) values.push_back(x.exact);
+    if (!values.empty()) file.dataset("/svm/exact/multiplier", values);
+    write_whole(file, "/svm/exact/row", r.exact->support);
   }
   if (r.relaxed) {
     write_svm(r, *r.relaxed, "/relaxed_svm", file);

@@ -11,6 +11,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/threads.hpp"
+#include "attractor/solve/enclosed_sum.hpp"
 
 namespace attractor::solve {
 namespace {
@@ -21,7 +22,20 @@ constexpr std::size_t kBlock = 1 << 15;  // doubles a thread reads together
 
 std::size_t grain(std::size_t item) { return std::max<std::size_t>(1, kBlock / (item + 1)); }
 
+// a - b = difference + this, exactly (Knuth).
+double rounding(double a, double b, double difference) {
+  const double part = difference - a;
+  return (a - (difference - part)) - (b + part);
+}
+
+double length(std::span<const double> x) { return Vector(x.data(), x.size()).stableNorm(); }
+
 }  // namespace
+
+double Constraints::tail(std::size_t, std::span<double> out) const {
+  std::fill(out.begin(), out.end(), 0.0);
+  return 0;
+}
 
 DenseConstraints::DenseConstraints(std::span<const double> rows, std::span<const double> bounds,
                                    std::size_t dim)
@@ -92,8 +106,62 @@ void TokenDifferences::row(std::size_t j, std::span<double> out) const {
   for (std::size_t a = 0; a < dim_; ++a) out[a] = chosen[a] - other[a];
 }
 
+double TokenDifferences::tail(std::size_t j, std::span<double> out) const {
+  const std::size_t i = group(j);
+  const double *chosen = key(i, choice_.chosen[i]), *other = key(i, token(j));
+  for (std::size_t a = 0; a < dim_; ++a)
+    out[a] = rounding(chosen[a], other[a], chosen[a] - other[a]);
+  return 0;
+}
+
+std::pair<std::size_t, std::size_t> TokenDifferences::places(std::size_t j) const {
+  const std::size_t i = group(j);
+  return {(i * tokens_ + choice_.chosen[i]) * dim_, (i * tokens_ + token(j)) * dim_};
+}
+
 double TokenDifferences::bound(std::size_t j) const {
   return !choice_.relaxed.empty() && choice_.relaxed[group(j)] ? 0 : 1;
+}
+
+MappedDifferences::MappedDifferences(std::span<const double> tokens, std::span<const double> map,
+                                     std::span<const double> keys, std::size_t count,
+                                     std::size_t dim, TokenChoice choice)
+    : TokenDifferences(keys, count, dim, choice),
+      tokens_(tokens, count, dim, std::move(choice)),
+      map_(map),
+      map_size_(length(map)) {
+  if (map.size() != dim * dim)
+    throw Error(fmt::format("a map of {} numbers is not {} x {}", map.size(), dim, dim));
+  for (std::size_t k = 0; k < tokens.size(); k += dim)
+    lengths_.push_back(length(tokens.subspan(k, dim)));
+}
+
+// Two keys of d products each, every partial sum rounded.
+double MappedDifferences::row_error(std::size_t j) const {
+  const auto [chosen, other] = places(j);
+  return static_cast<double>(dim() + 2) * std::numeric_limits<double>::epsilon() * map_size_ *
+         (lengths_[chosen / dim()] + lengths_[other / dim()]);
+}
+
+double MappedDifferences::tail(std::size_t j, std::span<double> out) const {
+  const std::size_t d = dim();
+  std::vector<double> high(d), low(d), row(d);
+  tokens_.row(j, high);
+  tokens_.tail(j, low);
+  TokenDifferences::row(j, row);
+  long double missing = 0;
+  for (std::size_t b = 0; b < d; ++b) {
+    EnclosedSum sum;
+    for (std::size_t c = 0; c < d; ++c) {
+      sum.add(high[c], map_[c * d + b]);
+      sum.add(low[c], map_[c * d + b]);
+    }
+    sum.add(-row[b]);
+    out[b] = static_cast<double>(sum.value());
+    missing += sum.error() + std::abs(sum.value() - out[b]);
+  }
+  return rounded_up(missing * (1 + static_cast<long double>(2 * d) *
+                                       std::numeric_limits<long double>::epsilon()));
 }
 
 QueryDifferences::QueryDifferences(std::span<const double> tokens, std::size_t count,
@@ -135,6 +203,30 @@ void QueryDifferences::row(std::size_t j, std::span<double> out) const {
     for (std::size_t b = 0; b < query_dim_; ++b) out[a * query_dim_ + b] = difference[a] * c[b];
 }
 
+double QueryDifferences::tail(std::size_t j, std::span<double> out) const {
+  std::vector<double> high(tokens_.dim()), low(tokens_.dim());
+  tokens_.row(j, high);
+  tokens_.tail(j, low);
+  return outer_tail(high, low, query(group(j)), out);
+}
+
+// (high + low) c = high c + fma(high, c, -high c) + low c; the last product and sum are rounded.
+double outer_tail(std::span<const double> high, std::span<const double> low,
+                  std::span<const double> c, std::span<double> out) {
+  constexpr double kTiny = 0x1p-960;  // of a smaller product the rounding may underflow
+  bool rounded = false;
+  std::size_t underflows = 0;
+  for (std::size_t a = 0; a < high.size(); ++a)
+    for (std::size_t b = 0; b < c.size(); ++b) {
+      const double product = high[a] * c[b], rest = low[a] * c[b];
+      out[a * c.size() + b] = std::fma(high[a], c[b], -product) + rest;
+      rounded = rounded || rest != 0;
+      if (std::abs(product) < kTiny && high[a] != 0 && c[b] != 0) ++underflows;
+    }
+  return (rounded ? 0x1p-103 * length(high) * length(c) : 0) +
+         0x1p-1070 * static_cast<double>(underflows);
+}
+
 long double extended_product(std::span<const double> a, std::span<const double> b) {
   assert(a.size() == b.size());
   long double sum = 0;
@@ -147,25 +239,6 @@ long double extended_product(std::span<const double> a, std::span<const long dou
   long double sum = 0;
   for (std::size_t k = 0; k < a.size(); ++k) sum += a[k] * b[k];
   return sum;
-}
-
-long double proved_slack(std::span<const double> g, double h, std::span<const long double> q) {
-  assert(g.size() == q.size());
-  long double sum = -static_cast<long double>(h), rest = 0, size = 0;
-  const auto add = [&](double a, double b) {  // a b = product + fma, sum + product = total + lost
-    const double product = a * b;
-    const long double total = sum + product, part = total - sum;
-    const long double lost = ((sum - (total - part)) + (product - part)) + std::fma(a, b, -product);
-    sum = total, rest += lost, size += std::abs(lost);
-  };
-  for (std::size_t k = 0; k < g.size(); ++k) {
-    const auto high = static_cast<double>(q[k]);
-    add(g[k], high);
-    add(g[k], static_cast<double>(q[k] - high));
-  }
-  constexpr long double epsilon = std::numeric_limits<long double>::epsilon();
-  const long double value = sum + rest;
-  return value - epsilon * (std::abs(value) + static_cast<long double>(4 * g.size()) * size);
 }
 
 }  // namespace attractor::solve

@@ -29,23 +29,29 @@ DualActiveSet::DualActiveSet(std::size_t dim)
 
 void DualActiveSet::keep_active() {
   std::vector<Row> rows;
-  std::vector<double> kept;
+  std::vector<double> kept, kept_tails;
   kept.reserve(active_.size() * dim_);
+  kept_tails.reserve(active_.size() * dim_);
   for (std::size_t& row : active_) {
-    const auto values = entries(row);
+    const auto values = entries(row), rest = tail(row);
     kept.insert(kept.end(), values.begin(), values.end());
+    kept_tails.insert(kept_tails.end(), rest.begin(), rest.end());
     rows.push_back(rows_[row]);
     row = rows.size() - 1;
   }
   rows_ = std::move(rows);
   entries_ = std::move(kept);
+  tails_ = std::move(kept_tails);
   is_active_.assign(rows_.size(), 1);
 }
 
-void DualActiveSet::add(std::size_t index, std::span<const double> row, double norm, double bound) {
-  assert(row.size() == dim_ && norm > 0);
+void DualActiveSet::add(std::size_t index, std::span<const double> row,
+                        std::span<const double> tail, double norm, double bound) {
+  assert(row.size() == dim_ && norm > 0 && (tail.empty() || tail.size() == dim_));
   rows_.push_back({index, norm, bound});
   entries_.insert(entries_.end(), row.begin(), row.end());
+  tails_.insert(tails_.end(), tail.begin(), tail.end());
+  tails_.resize(entries_.size(), 0.0);
   is_active_.push_back(0);
 }
 
@@ -174,12 +180,20 @@ std::vector<double> DualActiveSet::correction(std::span<const long double> point
   std::vector<double> y, move(dim_);
   for (const std::size_t row : active_) {
     const double wanted = amount * rows_[row].norm;
-    y.push_back(static_cast<double>(rows_[row].bound - extended_product(entries(row), point)) +
-                wanted);
+    const long double reached =
+        extended_product(entries(row), point) + extended_product(tail(row), point);
+    y.push_back(static_cast<double>(rows_[row].bound - reached) + wanted);
   }
   qr_.solve_transposed(y);
   qr_.multiply(y, move);
   return move;
+}
+
+// from -= weight (row + tail)
+void DualActiveSet::subtract(std::span<long double> from, double weight, std::size_t row) const {
+  const auto g = entries(row), rest = tail(row);
+  for (std::size_t a = 0; a < dim_; ++a)
+    from[a] -= weight * (static_cast<long double>(g[a]) + rest[a]);
 }
 
 // Iterative refinement of p and lambda.
@@ -192,11 +206,7 @@ void DualActiveSet::refine() {
   for (std::size_t a = 0; a < dim_; ++a) p_[a] = static_cast<double>(unrounded_[a]);
 
   std::vector<long double> residual = unrounded_;
-  for (std::size_t k = 0; k < active_.size(); ++k) {
-    const auto g = entries(active_[k]);
-    for (std::size_t a = 0; a < dim_; ++a)
-      residual[a] -= static_cast<long double>(lambda_[k]) * g[a];
-  }
+  for (std::size_t k = 0; k < active_.size(); ++k) subtract(residual, lambda_[k], active_[k]);
   std::vector<double> change(residual.begin(), residual.end()), y(active_.size());
   qr_.multiply_transposed(change, y);
   qr_.solve(y);
@@ -206,12 +216,9 @@ void DualActiveSet::refine() {
 // g - N r = 0, r <= 0, refined once or twice so that only the rounding of r itself remains.
 void DualActiveSet::prove_infeasible(std::size_t row, std::vector<double> r) {
   for (int pass = 0; pass < 2; ++pass) {
-    const auto g = entries(row);
-    std::vector<long double> residual(g.begin(), g.end());
-    for (std::size_t k = 0; k < r.size(); ++k) {
-      const auto n = entries(active_[k]);
-      for (std::size_t a = 0; a < dim_; ++a) residual[a] -= static_cast<long double>(r[k]) * n[a];
-    }
+    std::vector<long double> residual(dim_, 0.0L);
+    subtract(residual, -1, row);
+    for (std::size_t k = 0; k < r.size(); ++k) subtract(residual, r[k], active_[k]);
     std::vector<double> change(residual.begin(), residual.end()), y(r.size());
     qr_.multiply_transposed(change, y);
     qr_.solve(y);

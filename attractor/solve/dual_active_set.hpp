@@ -34,8 +34,10 @@ class DualActiveSet {
   std::size_t held() const { return rows_.size(); }
   /// Forgets the rows that are not active.
   void keep_active();
-  /// norm = |row| > 0. The index is what results call this row.
-  void add(std::size_t index, std::span<const double> row, double norm, double bound);
+  /// norm = |row| > 0. The index is what results call this row. The steps take the row as it is;
+  /// the point and the multipliers they end with are refined for row + tail (empty: 0).
+  void add(std::size_t index, std::span<const double> row, std::span<const double> tail,
+           double norm, double bound);
   /// Enters rows, the most violated (in distance) first; counts entries and departures.
   ActiveSetOutcome solve(std::size_t& iterations, std::size_t limit);
 
@@ -53,6 +55,8 @@ class DualActiveSet {
   };
 
   std::span<const double> entries(std::size_t row) const { return {&entries_[row * dim_], dim_}; }
+  std::span<const double> tail(std::size_t row) const { return {&tails_[row * dim_], dim_}; }
+  void subtract(std::span<long double> from, double weight, std::size_t row) const;
   double violation(std::size_t row) const;
   double resolution(std::size_t row) const;
   std::size_t most_violated();
@@ -67,6 +71,7 @@ class DualActiveSet {
   ActiveQr qr_;
   std::vector<Row> rows_{};
   std::vector<double> entries_{};      // rows_.size() x dim
+  std::vector<double> tails_{};        // the same
   std::vector<std::size_t> active_{};  // positions in rows_, as the columns of N
   std::vector<char> is_active_{};
   std::vector<double> p_, lambda_{}, products_{};

@@ -10,7 +10,7 @@ namespace {
 
 void add(DualActiveSet& set, std::size_t index, const std::vector<double>& row, double bound) {
   const double square = static_cast<double>(extended_product(row, std::span<const double>(row)));
-  set.add(index, row, std::sqrt(square), bound);
+  set.add(index, row, {}, std::sqrt(square), bound);
 }
 
 ActiveSetOutcome solve(DualActiveSet& set, std::size_t limit = 100) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "attractor/base/error.hpp"
@@ -34,7 +35,32 @@ Rational rational(const mpq_class& x) {
   double value = x.get_d();  // rounded towards zero
   const double next = std::nextafter(value, sgn(x) * std::numeric_limits<double>::infinity());
   if (std::isfinite(next) && abs(mpq_class(next) - x) < abs(x - mpq_class(value))) value = next;
-  return {x.get_str(), value};
+  const double rest = std::isfinite(value) ? mpq_class(x - mpq_class(value)).get_d() : 0;
+  return {x.get_str(), value, rest};
+}
+
+// Doubles next to each other around the root of x >= 0; the same one twice if it is the root.
+std::pair<double, double> root_between(const mpq_class& x) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const auto square = [](double y) { return mpq_class(mpq_class(y) * mpq_class(y)); };
+  if (x == 0) return {0, 0};
+  // x may be beyond all doubles where its root is not: x = 4^half rest with rest near 1.
+  const auto bits = [](const mpz_class& z) {
+    return static_cast<long>(mpz_sizeinbase(z.get_mpz_t(), 2));
+  };
+  const long half = (bits(x.get_num()) - bits(x.get_den())) / 2;
+  mpq_class rest = x;
+  if (half > 0)
+    mpq_div_2exp(rest.get_mpq_t(), x.get_mpq_t(), static_cast<mp_bitcnt_t>(2 * half));
+  else
+    mpq_mul_2exp(rest.get_mpq_t(), x.get_mpq_t(), static_cast<mp_bitcnt_t>(-2 * half));
+  double lower = std::ldexp(std::sqrt(rest.get_d()), static_cast<int>(half));
+  if (!std::isfinite(lower)) return {std::numeric_limits<double>::max(), kInfinity};
+  while (square(lower) > x) lower = std::nextafter(lower, 0.0);
+  double upper = std::nextafter(lower, kInfinity);
+  while (std::isfinite(upper) && square(upper) <= x)
+    lower = upper, upper = std::nextafter(lower, kInfinity);
+  return {lower, square(lower) == x ? lower : upper};
 }
 
 mpq_class exact(double x, std::size_t j) {
@@ -79,11 +105,12 @@ bool Rows::clearly_holds(std::size_t j, std::span<const double> p) const {
   std::vector<double> row(dim());
   rounded_.row(j, row);
   const double h = rounded_.bound(j);
-  double sum = 0, size = std::abs(h);
+  double sum = 0, size = std::abs(h), square = 0;
   for (std::size_t b = 0; b < row.size(); ++b)
-    sum += row[b] * p[b], size += std::abs(row[b] * p[b]);
+    sum += row[b] * p[b], size += std::abs(row[b] * p[b]), square += p[b] * p[b];
   const double roundings = static_cast<double>(dim() + 8) * kEpsilon;
-  return size > 1e-280 && sum - h > roundings * size;  // below, products may underflow
+  const double error = roundings * size + 1.01 * rounded_.row_error(j) * std::sqrt(square);
+  return size > 1e-280 && sum - h > error;  // below, products may underflow
 }
 
 // The symmetric system A x = b with A positive semidefinite, by fraction-free elimination. A pivot
@@ -294,6 +321,7 @@ std::size_t price(const Rows& rows, const Point& point, std::vector<std::size_t>
 }
 
 double relative_error(const Point& point, std::span<const double> p) {
+  if (p.empty()) return 1;
   double off = 0, size = 0;
   for (std::size_t b = 0; b < p.size(); ++b) {
     const mpq_class entry = point.entry(b);
@@ -305,6 +333,7 @@ double relative_error(const Point& point, std::span<const double> p) {
 
 void report(ExactMargin& found, const ExactActiveSet& set) {
   found.proved = true;
+  if (found.infeasible) found.lower = found.upper = std::numeric_limits<double>::infinity();
   found.exchanges = set.exchanges();
   for (const auto& one : set.active()) {
     found.support.push_back(one.index);
@@ -313,7 +342,8 @@ void report(ExactMargin& found, const ExactActiveSet& set) {
 }
 
 void check(const Rows& rows, const HardMargin& answer) {
-  if (answer.p.size() != rows.dim())
+  const bool may_be_empty = answer.status == MarginStatus::infeasible;
+  if (answer.p.size() != rows.dim() && !(may_be_empty && answer.p.empty()))
     throw Error(fmt::format("the answer has dimension {}, the constraints {}", answer.p.size(),
                             rows.dim()));
   for (std::size_t b = 0; b < answer.p.size(); ++b)
@@ -356,6 +386,7 @@ ExactMargin prove(const Rows& rows, const HardMargin& answer, const ExactMarginO
       report(found, set);
       for (std::size_t b = 0; b < rows.dim(); ++b) found.p.push_back(rational(point.entry(b)));
       found.squared_norm = rational(point.squared_norm());
+      std::tie(found.lower, found.upper) = root_between(point.squared_norm());
       found.error = relative_error(point, answer.p);
       return found;
     }
@@ -383,17 +414,45 @@ ExactMargin exact_margin(const Constraints& constraints, const HardMargin& answe
   return prove({constraints, entries}, answer, options);
 }
 
-ExactMargin exact_margin(std::span<const double> keys, std::size_t tokens, std::size_t dim,
-                         const TokenChoice& choice, const HardMargin& answer,
-                         const ExactMarginOptions& options) {
-  const TokenDifferences rounded(keys, tokens, dim, choice);
-  const auto entries = [&](std::size_t j, std::span<mpq_class> out) {
-    const std::size_t input = rounded.group(j);
-    const double* chosen = &keys[(input * tokens + choice.chosen[input]) * dim];
-    const double* other = &keys[(input * tokens + rounded.token(j)) * dim];
-    for (std::size_t b = 0; b < dim; ++b) out[b] = exact(chosen[b], j) - exact(other[b], j);
+namespace {
+
+// x_alpha - x_t of row j, and the same mapped.
+void exact_row(const ExactTokens& data, const TokenDifferences& rounded, std::size_t j,
+               std::span<mpq_class> out) {
+  const auto [chosen, other] = rounded.places(j);
+  const std::size_t d = data.dim;
+  for (std::size_t b = 0; b < d; ++b)
+    out[b] = exact(data.tokens[chosen + b], j) - exact(data.tokens[other + b], j);
+  if (data.map.empty()) return;
+  const std::vector<mpq_class> difference(out.begin(), out.end());
+  for (std::size_t b = 0; b < d; ++b) {
+    out[b] = 0;
+    for (std::size_t c = 0; c < d; ++c) out[b] += difference[c] * exact(data.map[c * d + b], j);
+  }
+}
+
+std::vector<double> mapped(const ExactTokens& data) {
+  const std::size_t d = data.dim;
+  std::vector<double> keys(data.tokens.size(), 0.0);
+  for (std::size_t k = 0; k < keys.size(); k += d)
+    for (std::size_t c = 0; c < d; ++c)
+      for (std::size_t b = 0; b < d; ++b) keys[k + b] += data.tokens[k + c] * data.map[c * d + b];
+  return keys;
+}
+
+}  // namespace
+
+ExactMargin exact_margin(const ExactTokens& data, const TokenChoice& choice,
+                         const HardMargin& answer, const ExactMarginOptions& options) {
+  const auto proof = [&](const TokenDifferences& rounded) {
+    const auto entries = [&](std::size_t j, std::span<mpq_class> out) {
+      exact_row(data, rounded, j, out);
+    };
+    return prove({rounded, entries}, answer, options);
   };
-  return prove({rounded, entries}, answer, options);
+  if (data.map.empty()) return proof(TokenDifferences(data.tokens, data.count, data.dim, choice));
+  const std::vector<double> keys = mapped(data);
+  return proof(MappedDifferences(data.tokens, data.map, keys, data.count, data.dim, choice));
 }
 
 }  // namespace attractor::solve

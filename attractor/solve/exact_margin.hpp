@@ -12,7 +12,8 @@
 //
 // So the answer is a guess, not a premise: a wrong one costs exchanges and is corrected, and
 // `error` says how far off it was. What is proved is about the rows given. Differences of keys that
-// TokenDifferences would round are formed exactly by the second overload.
+// TokenDifferences would round, and keys that MappedDifferences would, are formed exactly by the
+// second overload.
 //
 // Cost: k^3 / 6 products of integers of up to about 140 k bits for k = |S|, and m d roundings; rows
 // that doubles cannot decide take d exact products. k = 64 takes a quarter of a second.
@@ -31,6 +32,7 @@ namespace attractor::solve {
 struct Rational {
   std::string exact = "0";  // "17/9"
   double value = 0;         // the nearest double, or infinity
+  double rest = 0;          // exact - value, rounded; 0 if value is infinite
 };
 
 struct ExactMarginOptions {
@@ -44,20 +46,26 @@ struct ExactMargin {
   bool infeasible = false;  // proved: no p exists, and lambda is the reason
   std::vector<Rational> p{};
   Rational squared_norm{};             // |p|^2
+  double lower = 0, upper = 0;         // of |p|: doubles next to each other; infinite if infeasible
   std::vector<std::size_t> support{};  // S
-  std::vector<Rational> lambda{};      // > 0, one for each row of S; p = sum lambda g
+  std::vector<Rational> lambda{};      // > 0, one for each row of S; p = sum lambda g, or 0
   std::vector<std::size_t> tight{};    // all rows with <g_j, p> = h_j
-  double error = 0;                    // |answer.p - p| / |p|; |answer.p| if p = 0
-  std::size_t exchanges = 0;           // rows that entered or left S
+  double error = 0;  // |answer.p - p| / |p|; |answer.p| if p = 0; 1 if there was no answer.p
+  std::size_t exchanges = 0;  // rows that entered or left S
 };
 
-/// Rows and bounds are finite.
+/// Rows and bounds are finite. An infeasible answer needs no p.
 ExactMargin exact_margin(const Constraints& constraints, const HardMargin& answer,
                          const ExactMarginOptions& options = {});
 
-/// The problem of TokenDifferences(keys, tokens, dim, choice), without its roundings.
-ExactMargin exact_margin(std::span<const double> keys, std::size_t tokens, std::size_t dim,
-                         const TokenChoice& choice, const HardMargin& answer,
-                         const ExactMarginOptions& options = {});
+/// The problem of TokenDifferences(tokens, ...), or of MappedDifferences(tokens, map, ...) if map
+/// is not empty, without its roundings.
+struct ExactTokens {
+  std::span<const double> tokens{};  // [n][count][dim]
+  std::size_t count = 0, dim = 0;
+  std::span<const double> map{};  // dim x dim
+};
+ExactMargin exact_margin(const ExactTokens& data, const TokenChoice& choice,
+                         const HardMargin& answer, const ExactMarginOptions& options = {});
 
 }  // namespace attractor::solve

@@ -100,7 +100,7 @@ ExactMargin solve(const Constraints& constraints) {
 
 ExactMargin solve(std::span<const double> keys, std::size_t tokens, std::size_t dim,
                   const TokenChoice& choice) {
-  return exact_margin(keys, tokens, dim, choice,
+  return exact_margin(ExactTokens{keys, tokens, dim}, choice,
                       hard_margin(TokenDifferences(keys, tokens, dim, choice)));
 }
 
@@ -172,7 +172,8 @@ TEST(ExactMargin, DifferencesOfKeysAreNotRounded) {
   const HardMargin answer = hard_margin(rounded);
   const mpq_class sum = mpq_class(0.1) + 1;
   ASSERT_NE(sum, mpq_class(1.1));
-  EXPECT_EQ(exact_margin(keys, 2, 1, choice, answer).p[0].exact, mpq_class(1 / sum).get_str());
+  EXPECT_EQ(exact_margin(ExactTokens{keys, 2, 1}, choice, answer).p[0].exact,
+            mpq_class(1 / sum).get_str());
   EXPECT_EQ(exact_margin(rounded, answer).p[0].exact, mpq_class(1 / mpq_class(1.1)).get_str());
 }
 
@@ -208,7 +209,7 @@ TEST(ExactMargin, RandomKeys) {
       if (seed % 2 == 1) std::fill(choice.chosen.begin(), choice.chosen.end(), 0);
       const TokenDifferences rounded(keys, tokens, dim, choice);
       const HardMargin answer = hard_margin(rounded);
-      const ExactMargin found = exact_margin(keys, tokens, dim, choice, answer);
+      const ExactMargin found = exact_margin(ExactTokens{keys, tokens, dim}, choice, answer);
       Matrix rows;
       for (std::size_t j = 0; j < rounded.size(); ++j) {
         const std::size_t i = rounded.group(j), t = rounded.token(j);

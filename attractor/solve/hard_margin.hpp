@@ -11,8 +11,14 @@
 //
 // the second bound is optimality, and infeasibility when it exceeds every norm (Farkas). q is p,
 // scaled or moved by a few roundings until it is feasible as checked row by row; if there is no
-// such point beside p, upper_is_proved says so. Bounds use the rows as Constraints gives them;
-// every sum that decides is in extended precision.
+// such point beside p, upper_is_proved says so. Both bounds are rounded outwards (margin_proof.hpp)
+// and hold for the rows with their tails, so for the data as given: |p*| lies between lower and
+// upper. Near infeasibility (|p*| |g| = 1e12, say) they part: p is rounded, and every product with
+// it by |g| |p| 1e-16.
+//
+// A sum of multipliers in floating point rarely cancels to exactly zero. So "infeasible" is a
+// residual at rounding level, and what it proves is lower: no p of a smaller norm is feasible. That
+// is no p at all if lower is infinite; else exact_margin.hpp decides.
 //
 // Cost: m d for each round (about ten), d k for each change of the k <= d support rows.
 // Memory: 2 m + O(d min(m, d)) doubles beside the data.
@@ -33,12 +39,14 @@ struct HardMarginOptions {
 
 struct HardMargin {
   MarginStatus status = MarginStatus::optimal;
-  std::vector<double> p{};
-  double norm = 0;                    // |p|; the margin if all h = 1 is 1 / norm
-  std::vector<Multiplier> support{};  // p = sum value g_index, at most d rows; none if infeasible
-  double relative_gap = 1;            // (upper - lower) / upper of the bounds on |p*|
+  std::vector<double> p{};            // p* to the nearest doubles, which need not be feasible
+  std::vector<double> p_tail{};       // p + p_tail, scaled by upper / |p + p_tail|, is feasible
+  double norm = 0;                    // |p*|; the margin if all h = 1 is 1 / norm
+  double lower = 0, upper = 0;        // of |p*|; infeasible: lower is proved, upper infinite
+  double relative_gap = 1;            // (upper - lower) / upper; 1 if upper is infinite
   bool upper_is_proved = true;        // false: |p| plus what its violations cost to first order
-  double smallest_slack = 0;          // min_j <g_j, p> - h_j
+  double smallest_slack = 0;          // at most min_j <g_j, p> - h_j
+  std::vector<Multiplier> support{};  // p = sum value g_index, at most d rows; none if infeasible
   std::vector<Multiplier> farkas{};   // no feasible p has norm < sum value h / |sum value g|
   double farkas_residual = 0;         // |sum value g| / sum value |g|
   std::size_t rounds = 0, iterations = 0;

@@ -33,11 +33,10 @@ struct Sums {
 
 Sums combine(const Constraints& constraints, std::span<const Multiplier> lambda) {
   Sums sums{.rows = std::vector<long double>(constraints.dim(), 0)};
-  std::vector<double> row(constraints.dim());
   for (const auto& [j, value] : lambda) {
     EXPECT_LT(j, constraints.size());
     EXPECT_GT(value, 0);
-    constraints.row(j, row);
+    const std::vector<long double> row = whole_row(constraints, j);
     long double square = 0;
     for (std::size_t a = 0; a < row.size(); ++a) {
       sums.rows[a] += static_cast<long double>(value) * row[a];
@@ -75,12 +74,12 @@ void expect_proved(const HardMargin& found, const Constraints& constraints) {
     EXPECT_NEAR(static_cast<double>(sums.rows[a] - found.p[a]), 0, static_cast<double>(unit));
   long double smallest = INFINITY;
   double largest = 0;
-  std::vector<double> row(constraints.dim()), slacks(constraints.size());
+  std::vector<double> slacks(constraints.size());
   for (std::size_t j = 0; j < constraints.size(); ++j) {
-    constraints.row(j, row);
-    const long double slack = extended_product(row, found.p) - constraints.bound(j);
-    const double size = std::sqrt(static_cast<double>(extended_product(row, row))) * found.norm +
-                        std::abs(constraints.bound(j));
+    const std::vector<long double> row = whole_row(constraints, j);
+    const long double slack = extended_product(found.p, row) - constraints.bound(j);
+    const double size =
+        static_cast<double>(length(row)) * found.norm + std::abs(constraints.bound(j));
     EXPECT_GE(slack, -1e-14L * size) << j;
     slacks[j] = static_cast<double>(slack / (size > 0 ? size : 1));
     smallest = std::min(smallest, slack);

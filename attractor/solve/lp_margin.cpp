@@ -11,9 +11,10 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
-#include "attractor/base/threads.hpp"
 #include "attractor/solve/dual_active_set.hpp"
+#include "attractor/solve/enclosed_sum.hpp"
 #include "attractor/solve/hard_margin.hpp"
+#include "attractor/solve/margin_proof.hpp"
 
 namespace attractor::solve {
 namespace {
@@ -26,7 +27,6 @@ constexpr double kRounding = 4 * kEpsilon;
 constexpr double kSmallGap = 1e-14;                     // not worth another step
 constexpr double kStageGap = 0.05;                      // enough before the exponent moves on
 constexpr std::size_t kPatience = 10;                   // steps without a better gap
-constexpr std::size_t kBlock = 1 << 15;                 // doubles a thread reads together
 constexpr std::size_t kOffer = 2, kSmallestOffer = 64;  // rows priced in at once, over dim
 constexpr std::size_t kHeld = 4;                        // rows kept for the next round, over dim
 
@@ -55,6 +55,12 @@ long double extended_norm(std::span<const long double> x, long double p) {
 
 long double extended_norm(std::span<const double> x, double p) {
   return extended_norm(std::vector<long double>(x.begin(), x.end()), p);
+}
+
+// A norm evaluated so, times this, is at least the norm: every power and sum is off by an ulp or
+// two, and so is the exponent.
+long double rounded_norm(std::size_t dim) {
+  return 1 + static_cast<long double>(4 * dim + 64) * std::numeric_limits<long double>::epsilon();
 }
 
 // Exponents of one stage; conjugate to each other.
@@ -103,57 +109,31 @@ class Problem {
   std::size_t dim() const { return constraints_.dim(); }
   // The hard-margin problem of the tangent; every row gains lift |g|. Starts from these rows.
   Step solve(const Tangent& tangent, std::span<const Multiplier> start, double lift);
-  struct Combination {
-    std::vector<long double> rows;        // G^T lambda
-    long double bounds = 0, lengths = 0;  // sum lambda h and sum lambda |g|
-    long double dual_norm(double p) const {
-      return extended_norm(rows, p / (static_cast<long double>(p) - 1));
-    }
-    // On |w*|_p from below.
-    long double bound(double p) const { return bounds / dual_norm(p); }
-  };
-  Combination combine(std::span<const Multiplier> lambda) const;
-  double smallest_slack(std::span<const double> w);
-  // The largest distance of w from a half-space it is not in.
-  double violation(std::span<const double> w);
   // Scales w up; true if it then is feasible as checked row by row.
   bool make_feasible(std::vector<double>& w);
+
+  MarginProof proof;
 
  private:
   void hand_over(std::size_t j, const Tangent& tangent, double lift, DualActiveSet& set) const;
   std::vector<std::size_t> price(std::span<const double> w, double lift,
                                  std::span<const std::size_t> active);
-  // Rows that w may violate for all doubles can tell, after products_.
-  std::vector<std::size_t> doubtful(std::span<const double> w);
-  long double slack(std::size_t j, std::span<const double> w) const;
-  double product_error(std::size_t j, double norm) const {
-    return static_cast<double>(dim() + 4) * kEpsilon * norms_[j] * norm;
-  }
 
   const Constraints& constraints_;
-  std::vector<double> norms_, products_;
+  std::vector<double> products_;
 };
 
 Problem::Problem(const Constraints& constraints)
-    : constraints_(constraints), norms_(constraints.size()), products_(constraints.size()) {
-  parallel_for(norms_.size(), std::max<std::size_t>(1, kBlock / dim()),
-               [&](std::size_t begin, std::size_t end) {
-                 std::vector<double> row(dim());
-                 for (std::size_t j = begin; j < end; ++j) {
-                   constraints_.row(j, row);
-                   norms_[j] = length(row);
-                 }
-               });
-}
+    : proof(constraints), constraints_(constraints), products_(constraints.size()) {}
 
 void Problem::hand_over(std::size_t j, const Tangent& tangent, double lift,
                         DualActiveSet& set) const {
   std::vector<double> row(dim());
   constraints_.row(j, row);
-  const auto bound = static_cast<double>(constraints_.bound(j) + lift * norms_[j] -
+  const auto bound = static_cast<double>(constraints_.bound(j) + lift * proof.norms()[j] -
                                          extended_product(row, tangent.centre));
   for (std::size_t b = 0; b < row.size(); ++b) row[b] *= tangent.root[b];
-  if (const double norm = length(row); norm > 0) set.add(j, row, norm, bound);
+  if (const double norm = length(row); norm > 0) set.add(j, row, {}, norm, bound);
 }
 
 std::vector<std::size_t> Problem::price(std::span<const double> w, double lift,
@@ -165,13 +145,14 @@ std::vector<std::size_t> Problem::price(std::span<const double> w, double lift,
   constraints_.products(w, products_);
   for (const std::size_t j : active) products_[j] = kInfinity;
   const double norm = length(w);
+  const std::span<const double> norms = proof.norms();
   std::vector<Worst> worst(constraints_.groups());
   for (std::size_t j = 0; j < products_.size(); ++j) {
-    const double missing = constraints_.bound(j) + lift * norms_[j] - products_[j];
-    if (!(missing > 0) || norms_[j] == 0) continue;
-    const double distance = missing / norms_[j];
+    const double missing = constraints_.bound(j) + lift * norms[j] - products_[j];
+    if (!(missing > 0) || norms[j] == 0) continue;
+    const double distance = missing / norms[j];
     Worst& held = worst[constraints_.group(j)];
-    const double rounding = kRounding * (norm + std::abs(constraints_.bound(j)) / norms_[j]);
+    const double rounding = kRounding * (norm + std::abs(constraints_.bound(j)) / norms[j]);
     if (distance > rounding && distance > held.distance) held = {distance, j};
   }
   std::erase_if(worst, [](const Worst& row) { return row.distance == 0; });
@@ -210,66 +191,18 @@ Step Problem::solve(const Tangent& tangent, std::span<const Multiplier> start, d
   return step;
 }
 
-Problem::Combination Problem::combine(std::span<const Multiplier> lambda) const {
-  std::vector<double> row(dim());
-  Combination sum{.rows = std::vector<long double>(dim(), 0)};
-  for (const auto& [j, value] : lambda) {
-    constraints_.row(j, row);
-    const long double weight = value;
-    for (std::size_t b = 0; b < row.size(); ++b) sum.rows[b] += weight * row[b];
-    sum.bounds += weight * constraints_.bound(j);
-    sum.lengths += weight * norms_[j];
-  }
-  return sum;
-}
-
-long double Problem::slack(std::size_t j, std::span<const double> w) const {
-  std::vector<double> row(dim());
-  constraints_.row(j, row);
-  return proved_slack(row, constraints_.bound(j), std::vector<long double>(w.begin(), w.end()));
-}
-
-double Problem::smallest_slack(std::span<const double> w) {
-  constraints_.products(w, products_);
-  const double norm = length(w);
-  double smallest = kInfinity;  // no slack is above this
-  for (std::size_t j = 0; j < products_.size(); ++j)
-    smallest = std::min(smallest, products_[j] - constraints_.bound(j) + product_error(j, norm));
-  long double found = kInfinity;
-  for (std::size_t j = 0; j < products_.size(); ++j)
-    if (products_[j] - constraints_.bound(j) - product_error(j, norm) <= smallest)
-      found = std::min(found, slack(j, w));
-  return static_cast<double>(found);
-}
-
-std::vector<std::size_t> Problem::doubtful(std::span<const double> w) {
-  constraints_.products(w, products_);
-  const double norm = length(w);
-  std::vector<std::size_t> rows;
-  for (std::size_t j = 0; j < products_.size(); ++j)
-    if (!(products_[j] - constraints_.bound(j) > product_error(j, norm))) rows.push_back(j);
-  return rows;
-}
-
-double Problem::violation(std::span<const double> w) {
-  long double most = 0;
-  for (const std::size_t j : doubtful(w))
-    if (norms_[j] > 0) most = std::max(most, -slack(j, w) / norms_[j]);
-  return static_cast<double>(most);
-}
-
 bool Problem::make_feasible(std::vector<double>& w) {
   for (int attempt = 0; attempt < 4; ++attempt) {
-    long double scale = 1;
-    for (const std::size_t j : doubtful(w)) {
-      const long double h = constraints_.bound(j), missing = -slack(j, w);
-      if (missing > 0 && !(h > missing)) return false;
-      if (missing > 0) scale = std::max(scale, h / (h - missing));
-    }
+    const long double scale = proof.feasible_scale(std::vector<long double>(w.begin(), w.end()));
+    if (scale == kInfinity) return false;
     if (scale == 1) return true;
     for (double& value : w) value = static_cast<double>(value * (1 + 2 * (scale - 1)));
   }
   return false;
+}
+
+long double dual_norm(const Combination& sum, double p) {
+  return extended_norm(sum.rows, p / (static_cast<long double>(p) - 1));
 }
 
 // The Newton iteration: w is feasible, lambda >= 0.
@@ -299,7 +232,8 @@ class Newton {
 
 double Newton::gap(const Exponents& e) const {
   const long double upper = extended_norm(w_, e.p);
-  return std::abs(static_cast<double>((upper - problem_->combine(lambda_).bound(e.p)) / upper));
+  const Combination sum = problem_->proof.combine(lambda_);
+  return std::abs(static_cast<double>((upper - sum.bounds / dual_norm(sum, e.p)) / upper));
 }
 
 Tangent tangent_in_w(std::span<const double> w, double p) {
@@ -338,7 +272,7 @@ struct Dual {
   double unit = 0, scale = 0;
 };
 
-Dual normalised(const Problem::Combination& sum, double q) {
+Dual normalised(const Combination& sum, double q) {
   Dual dual{.u = {sum.rows.begin(), sum.rows.end()}};
   dual.unit = largest(dual.u);
   double power = 0;
@@ -358,14 +292,14 @@ Tangent tangent_in_u(const Dual& dual, double q) {
 }
 
 bool Newton::step_in_u(double q) {
-  const Problem::Combination sum = problem_->combine(lambda_);
+  const Combination sum = problem_->proof.combine(lambda_);
   const Dual dual = normalised(sum, q);
   Step step = problem_->solve(tangent_in_u(dual, q), support_, 0);
   if (step.outcome != ActiveSetOutcome::solved) return false;
   w_ = step.w;
   support_ = step.lambda;
   for (Multiplier& row : step.lambda) row.value *= dual.unit / (dual.scale * (q - 1));
-  const Problem::Combination target = problem_->combine(step.lambda);
+  const Combination target = problem_->proof.combine(step.lambda);
   const auto gain = static_cast<double>((target.bounds - sum.bounds) / dual.unit) / dual.scale;
   const double t = line_search([&](double s) {
     double slope = -gain;
@@ -381,7 +315,7 @@ bool Newton::step_in_u(double q) {
 
 std::vector<double> Newton::projected(const Exponents& e, double lift) const {
   Tangent tangent = e.in_w() ? tangent_in_w(w_, e.p)
-                             : tangent_in_u(normalised(problem_->combine(lambda_), e.q), e.q);
+                             : tangent_in_u(normalised(problem_->proof.combine(lambda_), e.q), e.q);
   tangent.centre = w_;
   return problem_->solve(tangent, support_, lift).w;
 }
@@ -406,31 +340,34 @@ void Newton::mix(std::span<const Multiplier> target, double t) {
 // From scratch: only the point and the multipliers are taken from the iteration.
 void certify(LpMargin& found, const Newton& newton, Problem& problem, const Exponents& e,
              double tolerance) {
-  const Problem::Combination sum = problem.combine(newton.lambda());
-  const long double lower = sum.bound(e.p);
-  const double size = length(newton.w());
-  long double upper = kInfinity;
+  const Combination sum = problem.proof.combine(newton.lambda());
+  const long double dual = dual_norm(sum, e.p) * rounded_norm(sum.rows.size());
+  found.lower = sum.lower_bound(dual);
+  found.upper = kInfinity;
   const auto gap = [&] {
-    return upper == kInfinity ? 1.0 : std::abs(static_cast<double>((upper - lower) / upper));
+    return found.upper == kInfinity ? 1.0 : (found.upper - found.lower) / found.upper;
   };
+  const double size = length(newton.w());
   std::vector<double> w = newton.w();
   for (double roundings = 0; roundings <= 16384; roundings = std::max(4.0, 16 * roundings)) {
     if (roundings > 0) w = newton.projected(e, roundings * kEpsilon * size);
     if (!problem.make_feasible(w)) continue;
-    if (const long double norm = extended_norm(w, e.p); norm < upper) upper = norm, found.w = w;
+    const double norm = rounded_up(extended_norm(w, e.p) * rounded_norm(w.size()));
+    if (norm < found.upper) found.upper = norm, found.w = w;
     if (gap() <= tolerance / 10) break;
   }
-  if (upper == kInfinity) {  // equalities, as pairs of rows: no point with double coordinates
+  if (found.upper == kInfinity) {  // equalities, as pairs of rows: no point with double coordinates
     found.w = newton.w();
     found.upper_is_proved = false;
-    const long double violation = problem.violation(found.w);
+    const long double violation = problem.proof.violation(found.w);
     if (violation <= kRounding * size)
-      upper = extended_norm(found.w, e.p) + sum.lengths * violation / sum.dual_norm(e.p);
+      found.upper =
+          static_cast<double>(extended_norm(found.w, e.p) + sum.lengths * violation / dual);
   }
   found.support = newton.lambda();
-  found.norm = static_cast<double>(extended_norm(found.w, e.p));
+  found.norm = std::max(static_cast<double>(extended_norm(found.w, e.p)), found.lower);
   found.relative_gap = gap();
-  found.smallest_slack = problem.smallest_slack(found.w);
+  found.smallest_slack = problem.proof.smallest_slack(found.w);
 }
 
 }  // namespace
@@ -442,14 +379,18 @@ LpMargin lp_margin(const Constraints& constraints, const LpMarginOptions& option
   const HardMargin start = hard_margin(constraints);
   LpMargin found{.w = start.p, .smallest_slack = start.smallest_slack};
   if (start.status == MarginStatus::infeasible) {
+    const Combination sum = MarginProof(constraints).combine(start.farkas);
     found.status = MarginStatus::infeasible;
     found.norm = static_cast<double>(extended_norm(found.w, options.p));
+    found.lower = sum.lower_bound(dual_norm(sum, options.p) * rounded_norm(sum.rows.size()));
+    found.upper = kInfinity;
     found.farkas = start.farkas;
     found.farkas_residual = start.farkas_residual;
     return found;
   }
   if (start.support.empty()) {  // w = 0 is feasible
     found.relative_gap = start.relative_gap;
+    found.lower = start.lower, found.upper = start.upper;
     if (!(found.relative_gap <= options.tolerance)) found.status = MarginStatus::precision_limit;
     return found;
   }

@@ -16,8 +16,8 @@
 //
 //   |w|_p >= |w*|_p >= sum_j lambda_j h_j / |G^T lambda|_q:
 //
-// both bounds are formed from scratch at the end, in extended precision. Feasibility does not
-// depend on the norm: hard_margin decides it.
+// both bounds are formed from scratch at the end and rounded outwards (margin_proof.hpp).
+// Feasibility does not depend on the norm: hard_margin decides it.
 //
 // A gap of 1e-12 fixes w to about the root of that, and for large p leaves entries far below the
 // largest almost free: the norm and the margin are what is proved.
@@ -44,10 +44,11 @@ struct LpMargin {
   MarginStatus status = MarginStatus::optimal;
   std::vector<double> w{};
   double norm = 0;                    // |w|_p; the margin if all h = 1 is 1 / norm
-  std::vector<Multiplier> support{};  // w_b ~ sign(u_b) |u_b|^(q-1), u = sum value g_index
-  double relative_gap = 1;            // (upper - lower) / upper of the bounds on |w*|_p
+  double lower = 0, upper = 0;        // of |w*|_p, see HardMargin
+  double relative_gap = 1;            // (upper - lower) / upper
   bool upper_is_proved = true;        // false: |w|_p plus what its violations cost to first order
-  double smallest_slack = 0;          // min_j <g_j, w> - h_j
+  double smallest_slack = 0;          // at most min_j <g_j, w> - h_j
+  std::vector<Multiplier> support{};  // w_b ~ sign(u_b) |u_b|^(q-1), u = sum value g_index
   std::vector<Multiplier> farkas{};   // see HardMargin
   double farkas_residual = 0;
   std::size_t iterations = 0;  // Newton steps

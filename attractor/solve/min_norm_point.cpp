@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 
 #include "attractor/base/threads.hpp"
 #include "attractor/solve/active_qr.hpp"
+#include "attractor/solve/enclosed_sum.hpp"
 
 namespace attractor::solve {
 namespace {
@@ -124,6 +126,60 @@ Eigen::VectorXd row_norms(const Points& x) {
   return norms;
 }
 
+EnclosedSum product(const double* a, const double* b, Eigen::Index dim) {
+  EnclosedSum sum;
+  for (Eigen::Index k = 0; k < dim; ++k) sum.add(a[k], b[k]);
+  return sum;
+}
+
+// The smallest product from below: enclosed for all points that may have it.
+long double smallest_product(const Points& x, const double* z, const Eigen::VectorXd& products,
+                             double error) {
+  long double smallest = std::numeric_limits<long double>::infinity();
+  const double most = products.minCoeff() + 2 * error;
+  for (Eigen::Index i = 0; i < x.rows(); ++i) {
+    if (products[i] > most) continue;
+    const EnclosedSum sum = product(x.row(i).data(), z, x.cols());
+    smallest = std::min(smallest, sum.value() - sum.error());
+  }
+  return smallest;
+}
+
+// At least |z - y| for a point y of the hull: sum_i l_i x_i, with the l_i scaled to a sum of one.
+long double distance_to_hull(const MinNormPoint& found, const Points& x) {
+  long double square = 0;
+  for (Eigen::Index a = 0; a < x.cols(); ++a) {
+    EnclosedSum off;
+    off.add(found.point[static_cast<std::size_t>(a)]);
+    for (const HullCoefficient& c : found.coefficients)
+      off.add(-c.weight, x(static_cast<Eigen::Index>(c.index), a));
+    const long double most = std::abs(off.value()) + off.error();
+    square += most * most;
+  }
+  EnclosedSum weights;
+  weights.add(-1);
+  for (const HullCoefficient& c : found.coefficients) weights.add(c.weight);
+  return 1.0001L *
+         (std::sqrt(square) + (std::abs(weights.value()) + weights.error()) * found.scale);
+}
+
+// The gap and the smallest product as they can be stated: rounded outwards, and with what z misses
+// the hull by. |z*|^2 <= <z*, y> for y of the hull, so for z it is <z*, z> + |z*| |z - y|.
+MinNormPoint stated(MinNormPoint found, const Points& x, Eigen::VectorXd& products) {
+  constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+  const Eigen::Map<const Eigen::VectorXd> z(found.point.data(), x.cols());
+  multiply(x, z, products);
+  const long double smallest =
+      smallest_product(x, z.data(), products,
+                       static_cast<double>(x.cols() + 8) * kEpsilon * found.scale * found.norm);
+  const EnclosedSum square = product(z.data(), z.data(), x.cols());
+  const long double outside = distance_to_hull(found, x);
+  found.smallest_product = rounded_down(smallest);
+  found.gap = rounded_up(square.value() + square.error() - smallest +
+                         1.0001L * outside * (found.norm + outside));
+  return found;
+}
+
 }  // namespace
 
 MinNormPoint min_norm_point(std::span<const double> points, std::size_t dim,
@@ -147,7 +203,7 @@ MinNormPoint min_norm_point(std::span<const double> points, std::size_t dim,
     multiply(x, z, products);
     now.norm = z.norm();
     now.smallest_product = products.minCoeff(&entering);
-    now.gap = std::max(0.0, now.norm * now.norm - now.smallest_product);
+    now.gap = now.norm * now.norm - now.smallest_product;
     const bool optimal = now.norm <= resolution || now.gap <= resolution * now.norm;
     if (optimal || now.iterations == 0 || now.gap < best.gap) {
       now.point.assign(z.begin(), z.end());
@@ -156,14 +212,14 @@ MinNormPoint min_norm_point(std::span<const double> points, std::size_t dim,
     }
     best.iterations = now.iterations;
     best.status = optimal ? MinNormStatus::optimal : MinNormStatus::iteration_limit;
-    if (optimal || now.iterations == limit) return best;
+    if (optimal || now.iterations == limit) return stated(best, x, products);
 
     const bool moved = corral.insert(entering) && corral.descend(entering);
     if (moved) z = corral.point();
     if (!(z.norm() < now.norm)) ++idle;
     if (!moved || idle > idle_limit) {
       best.status = MinNormStatus::precision_limit;
-      return best;
+      return stated(best, x, products);
     }
   }
 }

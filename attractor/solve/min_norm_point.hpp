@@ -8,6 +8,9 @@
 //
 //   |z - z*|^2 <= gap = |z|^2 - min_i <x_i, z>      and      |z| >= |z*| >= min_i <x_i, z> / |z|.
 //
+// Both are rounded outwards, and the gap holds what z misses the hull by: some roundings of
+// `scale`.
+//
 // Points: n x dim, row-major. Cost: n dim for a major iteration, plus dim k for each change of the
 // corral (the k <= dim + 1 affinely independent points that carry z); memory n + 2 dim^2.
 #pragma once
@@ -40,8 +43,8 @@ struct MinNormPoint {
   std::vector<double> point{};                  // z; equals the sum below up to rounding of `scale`
   std::vector<HullCoefficient> coefficients{};  // at most dim + 1
   double norm = 0;                              // |z|
-  double gap = 0;                               // bounds |z - z*|^2
-  double smallest_product = 0;                  // min_i <x_i, z>
+  double gap = 0;                               // bounds |z - z*|^2, rounded up
+  double smallest_product = 0;                  // min_i <x_i, z>, rounded down
   double scale = 0;                             // max_i |x_i|
   std::size_t iterations = 0;
 };

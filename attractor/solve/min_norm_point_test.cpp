@@ -1,5 +1,6 @@
 #include "attractor/solve/min_norm_point.hpp"
 
+#include <gmpxx.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -49,7 +50,33 @@ void expect_consistent(const MinNormPoint& found, std::span<const double> points
   const double rounding = 1e-14 * found.scale * found.norm;
   EXPECT_NEAR(found.norm, std::sqrt(square), 1e-14 * found.scale);
   EXPECT_NEAR(found.smallest_product, smallest, rounding);
-  EXPECT_NEAR(found.gap, square - smallest, rounding);
+  // It holds what the point misses the hull by as well: roundings of `scale`.
+  const double miss = 1e-14 * found.scale;
+  EXPECT_GE(found.gap, square - smallest - rounding);
+  EXPECT_LE(found.gap, square - smallest + rounding + miss * (found.norm + miss));
+}
+
+// The gap and the product of the answer in rational numbers.
+TEST(MinNormPoint, GapAndProductAreRoundedOutwards) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const Stream stream(seed, "test.min_norm_bounds");
+    const std::size_t dim = 2 + seed % 6, count = dim + 1 + seed % 5;
+    std::vector<double> points(count * dim);
+    stream.normals(0, points);
+    for (std::size_t i = 0; i < count; ++i) points[i * dim] = 0.1 + std::abs(points[i * dim]);
+    const MinNormPoint found = min_norm_point(points, dim);
+    mpq_class square = 0, smallest;
+    for (const double z : found.point) square += mpq_class(z) * mpq_class(z);
+    for (std::size_t i = 0; i < count; ++i) {
+      mpq_class product = 0;
+      for (std::size_t a = 0; a < dim; ++a)
+        product += mpq_class(points[i * dim + a]) * mpq_class(found.point[a]);
+      if (i == 0 || product < smallest) smallest = product;
+    }
+    EXPECT_LE(mpq_class(found.smallest_product), smallest) << seed;
+    EXPECT_GE(mpq_class(found.gap), mpq_class(square - smallest)) << seed;
+    EXPECT_GT(found.gap, 0) << seed;
+  }
 }
 
 TEST(MinNormPoint, OnePointAndItsCopies) {

@@ -12,7 +12,9 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/threads.hpp"
+#include "attractor/solve/enclosed_sum.hpp"
 #include "attractor/solve/hard_margin.hpp"
+#include "attractor/solve/margin_proof.hpp"
 
 namespace attractor::solve {
 namespace {
@@ -37,6 +39,7 @@ constexpr double kRank = 1e-7;                    // of the largest singular val
 constexpr double kFar = 1e8;  // a lower bound beyond hope, with unit rows and bounds
 
 using Exact = long double;
+constexpr Exact kRoundoff = std::numeric_limits<Exact>::epsilon();
 
 // A_j = g_j z_q(j)^T and h_j.
 template <class Real>
@@ -305,7 +308,7 @@ Exact feasible_scale(const RankOneRows<Exact>& rows, const Matrix<Exact>& W) {
 
 double relative_gap(double upper, double lower) {
   if (upper == 0) return 0;
-  return upper < kInfinity ? std::max(0.0, (upper - lower) / upper) : 1.0;
+  return upper < kInfinity ? (upper - lower) / upper : 1.0;
 }
 
 // The best point of each problem so far.
@@ -381,7 +384,8 @@ Point<double> first_point(const RankOneRows<double>& rows) {
 // The rows as vectors, for the Frobenius norm.
 class Vectorised : public Constraints {
  public:
-  explicit Vectorised(const RankOneRows<double>& rows) : rows_(rows) {}
+  Vectorised(const RankOneRows<double>& rows, const Rows<double>& left_tail)
+      : rows_(rows), left_tail_(left_tail) {}
   std::size_t size() const override { return static_cast<std::size_t>(rows_.size()); }
   std::size_t dim() const override {
     return static_cast<std::size_t>(rows_.left.cols() * rows_.right.cols());
@@ -395,6 +399,15 @@ class Vectorised : public Constraints {
     Eigen::Map<Rows<double>>(out.data(), rows_.left.cols(), rows_.right.cols()) =
         rows_.left.row(at).transpose() * rows_.right.row(rows_.query_of(at));
   }
+  double tail(std::size_t j, std::span<double> out) const override {
+    const auto at = static_cast<Index>(j), a = rows_.left.cols(), b = rows_.right.cols();
+    const auto view = [at](const Rows<double>& rows, Index k) {
+      return std::span(rows.data() + at * k, static_cast<std::size_t>(k));
+    };
+    return outer_tail(
+        view(rows_.left, a), view(left_tail_, a),
+        std::span(rows_.right.data() + rows_.query_of(at) * b, static_cast<std::size_t>(b)), out);
+  }
   double bound(std::size_t j) const override { return rows_.bounds[static_cast<Index>(j)]; }
   std::size_t groups() const override { return static_cast<std::size_t>(rows_.right.rows()); }
   std::size_t group(std::size_t j) const override {
@@ -403,6 +416,7 @@ class Vectorised : public Constraints {
 
  private:
   const RankOneRows<double>& rows_;
+  const Rows<double>& left_tail_;
 };
 
 // The user's rows; those of them that are not zero, with unit g and z in the coordinates of their
@@ -412,6 +426,7 @@ class Problem {
   explicit Problem(const RankOneConstraints& constraints);
 
   const RankOneRows<double>& rows() const { return rows_; }
+  const Rows<double>& left_tail() const { return left_tail_; }
   const RankOneRows<double>& unit_rows() const { return unit_rows_; }
   bool asks_nothing() const { return rows_.size() == 0 || rows_.bounds.maxCoeff() <= 0; }
   // A row 0 >= h > 0.
@@ -427,10 +442,16 @@ class Problem {
 
  private:
   void normalise();
-  // Of M, and a bound for what its rounding out of the spans adds to their sum.
-  std::pair<Vector<Exact>, Exact> spectrum(const Matrix<Exact>& M) const;
+  // The rows with their tails.
+  RankOneRows<Exact> whole_rows() const;
+  struct Spectrum {
+    Vector<Exact> values;      // descending, about
+    Exact sum = 0, first = 0;  // of the singular values, and the largest: proved from above
+  };
+  Spectrum spectrum(const Matrix<Exact>& M) const;
 
   RankOneRows<double> rows_, unit_rows_;
+  Rows<double> left_tail_;  // as rows_.left
   std::vector<Index> kept_;
   Vector<Exact> sizes_;  // |g_j| |z_q(j)|
   Exact unit_ = 0;       // the largest bound over its size
@@ -458,9 +479,12 @@ void check(const RankOneConstraints& c) {
                     rows, rows, c.query.size(), queries));
   for (const std::size_t q : c.query)
     if (q >= queries) throw Error(fmt::format("query {} of {} does not exist", q, queries));
+  if (c.left_tail.size() != c.left.size() && !c.left_tail.empty())
+    throw Error(fmt::format("{} tails for {} left entries", c.left_tail.size(), c.left.size()));
   if (c.bounds.size() != rows && !c.bounds.empty())
     throw Error(fmt::format("{} bounds for {} left rows", c.bounds.size(), rows));
   require_finite(c.left, "left");
+  require_finite(c.left_tail, "left_tail");
   require_finite(c.right, "right");
   require_finite(c.bounds, "bounds");
 }
@@ -475,11 +499,14 @@ Matrix<double> span_of(const Rows<double>& rows) {
 
 Problem::Problem(const RankOneConstraints& constraints) {
   check(constraints);
-  const auto [left, right, left_dim, right_dim, query, bounds] = constraints;
+  const auto [left, right, left_dim, right_dim, query, bounds, left_tail] = constraints;
   const auto a = static_cast<Index>(left_dim), b = static_cast<Index>(right_dim);
   rows_.left = Eigen::Map<const Rows<double>>(left.data(), static_cast<Index>(left.size()) / a, a);
   rows_.right =
       Eigen::Map<const Rows<double>>(right.data(), static_cast<Index>(right.size()) / b, b);
+  left_tail_ = Rows<double>::Zero(rows_.left.rows(), a);
+  if (!left_tail.empty())
+    left_tail_ = Eigen::Map<const Rows<double>>(left_tail.data(), rows_.left.rows(), a);
   rows_.query.assign(query.begin(), query.end());
   if (query.empty()) {
     rows_.query.resize(static_cast<std::size_t>(rows_.size()));
@@ -518,12 +545,44 @@ void Problem::normalise() {
   unit_rows_.right = right * right_span_;
 }
 
-std::pair<Vector<Exact>, Exact> Problem::spectrum(const Matrix<Exact>& M) const {
+RankOneRows<Exact> Problem::whole_rows() const {
+  RankOneRows<Exact> rows = rows_.as<Exact>();
+  rows.left += left_tail_.cast<Exact>();
+  return rows;
+}
+
+// With any factors, M = sum_i s_i u_i v_i^T + E has
+//   |M|_* <= sum_i s_i |u_i| |v_i| + sqrt(rank) |E|_F   and
+//   |M|_op <= |U S^(1/2)|_op |V S^(1/2)|_op + |E|_F;
+// they come from the eigenvectors (u, v) / sqrt 2 of [0 A; A^T 0], A = M inside the spans. (Where
+// s_i vanishes u_i and v_i are of any length, hence the roots.) All that is left to rounding is the
+// evaluation of these lines, which is bounded.
+Problem::Spectrum Problem::spectrum(const Matrix<Exact>& M) const {
   const Matrix<Exact> left = left_span_.cast<Exact>(), right = right_span_.cast<Exact>();
   const Matrix<Exact> inside = left.transpose() * M * right;
-  const Exact rest = (M - left * inside * right.transpose()).norm();
-  return {singular_values(inside),
-          rest * std::sqrt(static_cast<Exact>(std::min(M.rows(), M.cols())))};
+  const Index a = inside.rows(), b = inside.cols(), rank = std::min(a, b);
+  Matrix<Exact> both = Matrix<Exact>::Zero(a + b, a + b);
+  both.bottomLeftCorner(b, a) = inside.transpose();
+  const Eigen::SelfAdjointEigenSolver<Matrix<Exact>> eigen(both);
+  const Matrix<Exact> vectors = std::sqrt(Exact(2)) * eigen.eigenvectors().rightCols(rank);
+  const Matrix<Exact> U = left * vectors.topRows(a), V = right * vectors.bottomRows(b);
+  Spectrum found{.values = eigen.eigenvalues().tail(rank).cwiseMax(Exact(0))};
+  const Vector<Exact> products = found.values.cwiseProduct(U.colwise().norm().transpose())
+                                     .cwiseProduct(V.colwise().norm().transpose());
+  const auto roundings = static_cast<Exact>(M.rows() + M.cols() + 16) * kRoundoff;
+  const Exact rest = (M - U * found.values.asDiagonal() * V.transpose()).norm() +
+                     roundings * (M.norm() + products.sum());
+  const Vector<Exact> roots = found.values.cwiseSqrt();
+  const auto above =
+      [&](const Matrix<Exact>& Q) {  // |A|_op^2 is at most the largest row sum of A^T A
+        const Matrix<Exact> scaled = Q * roots.asDiagonal();
+        return std::sqrt((scaled.transpose() * scaled).cwiseAbs().rowwise().sum().maxCoeff());
+      };
+  const auto least = static_cast<Exact>(std::min(M.rows(), M.cols()));
+  found.sum = (products.sum() + std::sqrt(least) * rest) * (1 + roundings);
+  found.first = (above(U) * above(V) + rest) * (1 + 2 * roundings);
+  found.values.reverseInPlace();
+  return found;
 }
 
 NuclearMargin Problem::zero() const {
@@ -536,45 +595,48 @@ NuclearMargin Problem::zero() const {
 }
 
 void Problem::report(const Record& record, NuclearMargin& found) const {
-  const RankOneRows<Exact> rows = rows_.as<Exact>();
-  Matrix<Exact> W = unit_ * (left_span_ * record.W * right_span_.transpose()).cast<Exact>();
-  const Exact scale = feasible_scale(rows, W);
-  if (scale < kInfinity) W *= scale;
-  const Rows<double> rounded = W.cast<double>();
-  found.W.assign(rounded.data(), rounded.data() + rounded.size());
-  W = rounded.cast<Exact>();
-  const auto [values, rest] = spectrum(W);
+  Matrix<Exact> W = unit_ * (left_span_.cast<Exact>() * record.W.cast<Exact>() *
+                             right_span_.transpose().cast<Exact>());
+  if (const Exact scale = feasible_scale(whole_rows(), W); scale < kInfinity) W *= scale;
+  const Rows<Exact> flat = W;
+  found.W.assign(flat.data(), flat.data() + flat.size());
+  const Spectrum primal = spectrum(W);
   found.singular_values.assign(static_cast<std::size_t>(std::min(W.rows(), W.cols())), 0.0);
-  std::copy(values.begin(), values.end(), found.singular_values.begin());
-  found.rank = static_cast<std::size_t>((values.array() > kRank * values[0]).count());
-  found.norm = static_cast<double>(values.sum());
-  const Exact missing = feasible_scale(rows, W);
+  std::copy(primal.values.begin(), primal.values.end(), found.singular_values.begin());
+  found.rank = static_cast<std::size_t>((primal.values.array() > kRank * primal.values[0]).count());
+  const Vectorised vectors(rows_, left_tail_);
+  MarginProof proof(vectors);
+  const Exact missing = proof.feasible_scale({flat.data(), static_cast<std::size_t>(flat.size())});
   found.upper =
-      missing < kInfinity ? static_cast<double>((values.sum() + rest) * missing) : kInfinity;
+      missing < kInfinity ? rounded_up(primal.sum * missing * (1 + 2 * kRoundoff)) : kInfinity;
 
-  Vector<Exact> lambda = Vector<Exact>::Zero(rows.size());
-  for (std::size_t k = 0; k < kept_.size(); ++k)
-    lambda[kept_[k]] = record.lambda[static_cast<Index>(k)] / sizes_[kept_[k]];
-  found.multipliers.assign(lambda.data(), lambda.data() + lambda.size());
-  const auto [dual_values, dual_rest] = spectrum(rows.combine(lambda));
-  const Exact size = dual_values[0] + dual_rest;
-  found.lower = size > 0 ? static_cast<double>(lambda.dot(rows.bounds) / size) : 0;
+  std::vector<Multiplier> lambda;
+  for (std::size_t k = 0; k < kept_.size(); ++k) {
+    const Exact value = record.lambda[static_cast<Index>(k)] / sizes_[kept_[k]];
+    lambda.push_back({static_cast<std::size_t>(kept_[k]), static_cast<double>(value)});
+    found.multipliers[lambda.back().index] = lambda.back().value;
+  }
+  const Combination sum = proof.combine(lambda);
+  const Matrix<Exact> S = Eigen::Map<const Rows<Exact>>(sum.rows.data(), W.rows(), W.cols());
+  found.lower = sum.lower_bound(spectrum(S).first);
   found.relative_gap = relative_gap(found.upper, found.lower);
+  found.norm = std::max(static_cast<double>(primal.values.sum()), found.lower);
 }
 
 void Problem::report_farkas(std::span<const Multiplier> farkas, NuclearMargin& found) const {
   Vector<Exact> lambda = Vector<Exact>::Zero(rows_.size());
   for (const auto& [j, value] : farkas) lambda[static_cast<Index>(j)] = value;
   found.farkas.assign(lambda.data(), lambda.data() + lambda.size());
-  const Exact lengths = lambda.dot(sizes_), rest = rows_.as<Exact>().combine(lambda).norm();
+  const Exact lengths = lambda.dot(sizes_), rest = whole_rows().combine(lambda).norm();
   found.farkas_residual = lengths > 0 ? static_cast<double>(rest / lengths) : 0;
 }
 
 // Feasibility is the same for every norm. A feasible point goes to the record.
 bool infeasible(const Problem& problem, Record& record, NuclearMargin& found) {
   const RankOneRows<double>& rows = problem.rows();
-  const HardMargin nearest = hard_margin(Vectorised(rows));
+  const HardMargin nearest = hard_margin(Vectorised(rows, problem.left_tail()));
   if (!nearest.farkas.empty()) problem.report_farkas(nearest.farkas, found);
+  found.lower = nearest.lower;  // |W|_* >= |W|_F
   if (nearest.status == MarginStatus::infeasible) return true;
   record.offer_primal(problem.reduced(
       Eigen::Map<const Rows<double>>(nearest.p.data(), rows.left.cols(), rows.right.cols())));
@@ -607,7 +669,7 @@ NuclearMargin nuclear_margin(const RankOneConstraints& constraints,
   const Outcome outcome = solve(problem, options, record, found);
   if (outcome == Outcome::infeasible) {
     found.status = MarginStatus::infeasible;
-    found.upper = found.lower = kInfinity;
+    found.upper = kInfinity;
     found.relative_gap = 1;
     return found;
   }

@@ -8,9 +8,10 @@
 //
 //   |W|_* >= |W*|_* >= sum_j lambda_j h_j / |S|_op   (largest singular value):
 //
-// both sides are evaluated again from W and lambda when the solver has ended. It is a primal-dual
-// interior-point method with Mehrotra's corrector and the HKM direction (Helmberg, Rendl,
-// Vanderbei, Wolkowicz, SIAM J. Optim. 6, 1996) for the pair of matrices
+// both sides are evaluated again from W and lambda when the solver has ended, and rounded outwards:
+// every sum, and the singular values themselves, carry a bound of their rounding. It is a
+// primal-dual interior-point method with Mehrotra's corrector and the HKM direction (Helmberg,
+// Rendl, Vanderbei, Wolkowicz, SIAM J. Optim. 6, 1996) for the pair of matrices
 //
 //   X = [X_1 W; W^T X_2] >= 0, |W|_* <= tr X / 2,   and   Z = [I -S; -S^T I] / 2 >= 0,
 //
@@ -40,6 +41,7 @@ struct RankOneConstraints {
   std::size_t left_dim = 1, right_dim = 1;
   std::span<const std::size_t> query{};  // q: m entries below n; empty: q(j) = j, so m = n
   std::span<const double> bounds{};      // h: m entries; empty: all 1
+  std::span<const double> left_tail{};   // g is left + left_tail; empty: 0
 };
 
 struct NuclearMarginOptions {
@@ -51,7 +53,8 @@ struct NuclearMargin {
   MarginStatus status = MarginStatus::optimal;
   std::vector<double> W{};                // left_dim x right_dim
   double norm = 0;                        // |W|_*
-  double upper = 0, lower = 0;            // of |W*|_*; upper is infinite if W is not feasible
+  double upper = 0, lower = 0;            // of |W*|_*; upper is infinite if W is not feasible,
+                                          // lower is what farkas proves then
   double relative_gap = 1;                // (upper - lower) / upper
   std::vector<double> multipliers{};      // lambda, with |S|_op = 1, or 0
   std::vector<double> singular_values{};  // of W, descending

@@ -132,7 +132,10 @@ void expect_farkas(const NuclearMargin& found, const Data& data) {
   EXPECT_LE(sum.frobenius, 2e-15L * sum.lengths);
   const long double residual = sum.lengths > 0 ? sum.frobenius / sum.lengths : 0;
   EXPECT_NEAR(found.farkas_residual, static_cast<double>(residual), 1e-17);
-  EXPECT_EQ(found.lower, kInfinity);
+  // What the multipliers prove, and no more; sums here are good to 1e-18.
+  EXPECT_EQ(found.upper, kInfinity);
+  EXPECT_NEAR(1 / found.lower, static_cast<double>(sum.frobenius / sum.bounds),
+              static_cast<double>(2e-18L * sum.lengths / sum.bounds));
 }
 
 // Weak duality with another singular value decomposition and sums of our own.

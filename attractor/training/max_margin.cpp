@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
+#include "attractor/solve/enclosed_sum.hpp"
 #include "attractor/solve/lp_margin.hpp"
 #include "attractor/solve/nuclear_margin.hpp"
 #include "attractor/space/space.hpp"
@@ -15,6 +16,7 @@ namespace attractor::training {
 namespace {
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Extended = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 constexpr double kTight = 1e-9;  // relative to a margin of one
 constexpr double kRival = 0.1;
 
@@ -26,6 +28,12 @@ double alone(const Problem& p, std::size_t i, std::size_t t, std::span<const dou
   return p.head.linear() ? dot(p.token(i, t), v) : p.head.value(p.token(i, t), v);
 }
 
+// A solution with gap e may miss the margin of a tight row by the root of e. An active set names
+// its tight rows, and misses other ones by what it misses the norm by.
+double tight_within(double gap, bool active_set) {
+  return std::max(kTight, active_set ? 4 * gap : std::sqrt(gap));
+}
+
 std::size_t rank_of(std::span<const double> w, std::size_t d) {
   const auto n = static_cast<Eigen::Index>(d);
   Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr(Eigen::Map<const Matrix>(w.data(), n, n));
@@ -34,6 +42,10 @@ std::size_t rank_of(std::span<const double> w, std::size_t d) {
 }
 
 }  // namespace
+
+bool MaxMargin::proved_infeasible() const {
+  return !feasible() && lower == std::numeric_limits<double>::infinity();
+}
 
 AttSvm::AttSvm(const Objective& objective, double power) : objective_(objective), power_(power) {
   const Problem& p = objective.problem();
@@ -46,11 +58,11 @@ AttSvm::AttSvm(const Objective& objective, double power) : objective_(objective)
   const auto d = static_cast<Eigen::Index>(p.dim);
   const auto rows = static_cast<Eigen::Index>(objective.given_queries().size() / p.dim);
   const Eigen::Map<const Matrix> z(objective.given_queries().data(), rows, d);
-  Eigen::MatrixXd basis = Eigen::MatrixXd::Identity(d, d);
-  if (power == 2) {  // an l_q norm knows its own coordinates only
-    const Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr(z.transpose());
-    basis = Eigen::MatrixXd(qr.householderQ()).leftCols(qr.rank());
-  }
+  const Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr(z.transpose());
+  query_dim_ = p.dim;
+  coordinates_.assign(objective.given_queries().begin(), objective.given_queries().end());
+  if (qr.rank() == d || power != 2) return;  // an l_q norm knows its own coordinates only
+  const Eigen::MatrixXd basis = Eigen::MatrixXd(qr.householderQ()).leftCols(qr.rank());
   query_dim_ = static_cast<std::size_t>(basis.cols());
   basis_.resize(p.dim * query_dim_);
   coordinates_.resize(static_cast<std::size_t>(rows) * query_dim_);
@@ -58,78 +70,135 @@ AttSvm::AttSvm(const Objective& objective, double power) : objective_(objective)
   Eigen::Map<Matrix>(coordinates_.data(), rows, basis.cols()) = z * basis;
 }
 
-// From the coordinates of the queries' span back to d x d.
-void AttSvm::expand(MaxMargin& result) const {
-  const auto d = static_cast<Eigen::Index>(objective_.problem().dim);
-  const auto k = static_cast<Eigen::Index>(query_dim_);
-  const Matrix w = Eigen::Map<const Matrix>(result.solution.data(), d, k) *
-                   Eigen::Map<const Matrix>(basis_.data(), d, k).transpose();
-  result.solution.assign(w.data(), w.data() + w.size());
-  result.rank = rank_of(result.solution, objective_.problem().dim);
+// The rows of a trained prompt, for the first inputs.
+template <class Use>
+auto AttSvm::with_keys(std::size_t inputs, const solve::TokenChoice& choice, const Use& use) const {
+  const Problem& p = objective_.problem();
+  const std::size_t numbers = inputs * p.tokens * p.dim;
+  const auto x = std::span<const double>(p.x).first(numbers);
+  if (keys_.empty()) return use(solve::TokenDifferences(x, p.tokens, p.dim, choice));
+  return use(solve::MappedDifferences(x, p.weights, std::span<const double>(keys_).first(numbers),
+                                      p.tokens, p.dim, choice));
 }
 
-template <class Rows>
-void AttSvm::solve_rows(const Rows& rows, MaxMargin& result) const {
+AttSvm::Point AttSvm::solve_rows(const solve::Constraints& rows, MaxMargin& result) const {
   const auto take = [&](auto&& answer, std::vector<double>& solution) {
     result.status = answer.status;
     result.norm = answer.norm;
+    result.lower = answer.lower;
+    result.upper = answer.upper;
+    result.upper_is_proved = answer.upper_is_proved;
     result.relative_gap = answer.relative_gap;
     result.farkas_residual = answer.farkas_residual;
     result.support = result.feasible() ? std::move(answer.support) : std::move(answer.farkas);
     result.solution = std::move(solution);
   };
-  if (power_ == 2) {
-    solve::HardMargin answer = solve::hard_margin(rows);
-    take(answer, answer.p);
-  } else {
+  if (power_ != 2) {
     solve::LpMargin answer = solve::lp_margin(rows, {.p = power_});
     take(answer, answer.w);
+    return {result.solution.begin(), result.solution.end()};
   }
+  solve::HardMargin answer = solve::hard_margin(rows);
+  take(answer, answer.p);
+  Point point(result.solution.begin(), result.solution.end());
+  for (std::size_t k = 0; k < answer.p_tail.size(); ++k) point[k] += answer.p_tail[k];
+  return point;
 }
 
-void AttSvm::solve_nuclear(MaxMargin& result) const {
+AttSvm::Point AttSvm::solve_nuclear(MaxMargin& result) const {
   const Problem& p = objective_.problem();
   const solve::TokenDifferences rows(p.x, p.tokens, p.dim,
                                      {.chosen = result.chosen, .relaxed = result.relaxed});
-  std::vector<double> left(rows.size() * p.dim), bounds(rows.size());
+  std::vector<double> left(rows.size() * p.dim), tail(left.size()), bounds(rows.size());
   std::vector<std::size_t> query(rows.size());
-  const bool shared = coordinates_.size() == query_dim_;
+  const std::span<const double> queries = objective_.given_queries();
   for (std::size_t j = 0; j < rows.size(); ++j) {
     rows.row(j, std::span(left).subspan(j * p.dim, p.dim));
+    rows.tail(j, std::span(tail).subspan(j * p.dim, p.dim));
     bounds[j] = rows.bound(j);
-    query[j] = shared ? 0 : rows.group(j);
+    query[j] = queries.size() == p.dim ? 0 : rows.group(j);
   }
   solve::NuclearMargin answer = solve::nuclear_margin({.left = left,
-                                                       .right = coordinates_,
+                                                       .right = queries,
                                                        .left_dim = p.dim,
-                                                       .right_dim = query_dim_,
+                                                       .right_dim = p.dim,
                                                        .query = query,
-                                                       .bounds = bounds});
+                                                       .bounds = bounds,
+                                                       .left_tail = tail});
   result.status = answer.status;
   result.norm = answer.norm;
+  result.lower = answer.lower;
+  result.upper = answer.upper;
   result.relative_gap = answer.relative_gap;
   result.farkas_residual = answer.farkas_residual;
   const std::vector<double>& multipliers = result.feasible() ? answer.multipliers : answer.farkas;
   for (std::size_t j = 0; j < multipliers.size(); ++j)
     if (multipliers[j] > 0) result.support.push_back({j, multipliers[j]});
   result.solution = std::move(answer.W);
+  result.rank = answer.rank;
+  result.factor_rank = p.rank();
+  if (result.feasible() && result.rank > p.rank())
+    result.reach = norm(std::span(answer.singular_values).first(p.rank())) /
+                   norm(std::span<const double>(answer.singular_values));
+  return {result.solution.begin(), result.solution.end()};
 }
 
-// Neighbours, rivals and local optimality of a solution, in the coordinates it was solved in.
+// From the coordinates of the queries' span back to d x d. Bounds are formed again: the coordinates
+// are rounded, and so is the orthogonality of their axes.
+AttSvm::Point AttSvm::expand(const Point& point, const solve::QueryDifferences& rows,
+                             MaxMargin& result) const {
+  const auto d = static_cast<Eigen::Index>(objective_.problem().dim);
+  const auto k = static_cast<Eigen::Index>(query_dim_);
+  solve::MarginProof proof(rows);
+  const solve::Combination sum = proof.combine(result.support);
+  result.lower = sum.lower_bound(solve::length_above(sum.rows));
+  if (!result.feasible()) return {};
+  Point whole(static_cast<std::size_t>(d * d));
+  Eigen::Map<Extended>(whole.data(), d, d) =
+      Eigen::Map<const Extended>(point.data(), d, k) *
+      Eigen::Map<const Matrix>(basis_.data(), d, k).cast<long double>().transpose();
+  result.solution.assign(whole.begin(), whole.end());
+  if (const long double scale = proof.feasible_scale(whole); std::isfinite(scale)) {
+    constexpr long double kAbove = 1 + 4 * std::numeric_limits<long double>::epsilon();
+    result.upper = solve::rounded_up(scale * solve::length_above(whole) * kAbove);
+  } else {
+    result.upper_is_proved = false;
+  }
+  result.relative_gap =
+      std::isfinite(result.upper) ? (result.upper - result.lower) / result.upper : 1;
+  result.norm = std::min(std::max(result.norm, result.lower), result.upper);
+  if (result.status == solve::MarginStatus::optimal &&
+      !(result.relative_gap <= solve::HardMarginOptions{}.tolerance))
+    result.status = solve::MarginStatus::precision_limit;
+  return whole;
+}
+
+// Neighbours, rivals and local optimality of a solution.
 template <class Rows>
-void AttSvm::compare(const Rows& rows, std::span<const double> v, MaxMargin& result) const {
+void AttSvm::compare(const Rows& rows, const Point& point, std::span<const double> v,
+                     MaxMargin& result, const std::vector<std::size_t>* tight) const {
   const std::vector<double> scores = first_order_scores(objective_, result.chosen, v);
   const std::size_t tokens = objective_.problem().tokens;
-  // An interior-point solution knows its tight rows to the square root of its gap only.
-  const double tight = std::max(kTight, std::sqrt(std::max(0.0, result.relative_gap)));
-  std::vector<double> margins(rows.size());
-  rows.products(result.solution, margins);
+  solve::MarginProof proof(rows);
+  result.smallest_slack = proof.smallest_slack(result.solution);
+  std::vector<double> margins = proof.margins(point, kRival);
+  std::vector<char> is_tight(rows.size(), 0);
+  const bool active_set = power_ == 2 && objective_.trained().attention != AttentionPart::factors;
+  const double within = tight_within(result.relative_gap, active_set);
+  for (std::size_t j = 0; j < margins.size() && !tight; ++j)
+    is_tight[j] = margins[j] <= rows.bound(j) + within;
+  if (!tight && active_set)
+    for (const solve::Multiplier& row : result.support) is_tight[row.index] = 1;
+  for (std::size_t k = 0; tight && k < tight->size(); ++k)
+    is_tight[(*tight)[k]] = 1, margins[(*tight)[k]] = rows.bound((*tight)[k]);
+  result.neighbours.clear();
+  result.rivals.clear();
   result.locally_optimal = true;
   for (std::size_t j = 0; j < margins.size(); ++j) {
     const TokenMargin token{rows.group(j), rows.token(j), margins[j]};
     const double ahead = scores[token.input * tokens + token.token] -
                          scores[token.input * tokens + result.chosen[token.input]];
-    if (margins[j] <= rows.bound(j) + tight) {
+    if (is_tight[j]) {
       result.neighbours.push_back(token);
       if (ahead >= 0) result.locally_optimal = false;
     } else if (ahead > 0 && margins[j] <= rows.bound(j) + kRival) {
@@ -149,48 +218,85 @@ MaxMargin AttSvm::solve(std::vector<std::size_t> chosen, std::span<const double>
         alone(p, i, best[i], or_own(v, p)) != alone(p, i, result.chosen[i], or_own(v, p)))
       result.globally_optimal = false;
   const solve::TokenChoice choice{.chosen = result.chosen, .relaxed = result.relaxed};
-  if (objective_.trained().attention == AttentionPart::prompt) {
-    const solve::TokenDifferences rows(keys_.empty() ? p.x : keys_, p.tokens, p.dim, choice);
-    solve_rows(rows, result);
+  const auto finish = [&](const auto& rows, const Point& point) {
     if (result.feasible())
-      compare(rows, v, result);
+      compare(rows, point, v, result);
     else
       result.solution.clear();
+  };
+  const AttentionPart part = objective_.trained().attention;
+  if (part == AttentionPart::prompt) {
+    with_keys(p.inputs, choice, [&](const auto& rows) { finish(rows, solve_rows(rows, result)); });
     return result;
   }
-  const solve::QueryDifferences rows(p.x, p.tokens, p.dim, coordinates_, query_dim_, choice);
-  if (objective_.trained().attention == AttentionPart::factors)
-    solve_nuclear(result);
-  else
-    solve_rows(rows, result);
-  if (!result.feasible()) {
-    result.solution.clear();
-    return result;
+  const solve::QueryDifferences rows(p.x, p.tokens, p.dim, objective_.given_queries(), p.dim,
+                                     choice);
+  Point point;
+  if (part == AttentionPart::factors) {
+    point = solve_nuclear(result);
+  } else if (basis_.empty() || !result.relaxed.empty()) {  // no scale moves a point into h = 0
+    point = solve_rows(rows, result);
+  } else {
+    const solve::QueryDifferences reduced(p.x, p.tokens, p.dim, coordinates_, query_dim_, choice);
+    point = solve_rows(reduced, result);
+    point = expand(point, rows, result);
   }
-  compare(rows, v, result);
-  expand(result);
+  finish(rows, point);
+  if (part == AttentionPart::weights && result.feasible())
+    result.rank = rank_of(result.solution, p.dim);
   return result;
 }
 
 bool AttSvm::feasible(std::span<const std::size_t> prefix) const {
   const Problem& p = objective_.problem();
   const solve::TokenChoice choice{.chosen = {prefix.begin(), prefix.end()}};
-  const std::size_t numbers = prefix.size() * p.tokens * p.dim;
-  solve::MarginStatus status;
-  if (objective_.trained().attention == AttentionPart::prompt) {
-    const std::span<const double> all = keys_.empty() ? p.x : keys_;
-    status =
-        solve::hard_margin(solve::TokenDifferences(all.first(numbers), p.tokens, p.dim, choice))
-            .status;
-  } else {
-    const std::span<const double> queries = coordinates_;
-    const std::size_t own = queries.size() == query_dim_ ? query_dim_ : prefix.size() * query_dim_;
-    status =
-        solve::hard_margin(solve::QueryDifferences(std::span(p.x).first(numbers), p.tokens, p.dim,
-                                                   queries.first(own), query_dim_, choice))
-            .status;
+  const auto possible = [](const solve::Constraints& rows) {
+    return solve::hard_margin(rows).status != solve::MarginStatus::infeasible;
+  };
+  if (objective_.trained().attention == AttentionPart::prompt)
+    return with_keys(prefix.size(), choice, possible);
+  const std::span<const double> queries = coordinates_;
+  const std::size_t own = queries.size() == query_dim_ ? query_dim_ : prefix.size() * query_dim_;
+  return possible(solve::QueryDifferences(std::span(p.x).first(prefix.size() * p.tokens * p.dim),
+                                          p.tokens, p.dim, queries.first(own), query_dim_, choice));
+}
+
+solve::ExactMargin AttSvm::prove(MaxMargin& found, std::span<const double> v) const {
+  const Problem& p = objective_.problem();
+  if (objective_.trained().attention != AttentionPart::prompt || power_ != 2)
+    throw Error("exact arithmetic serves the Euclidean margin of p only");
+  const solve::TokenChoice choice{.chosen = found.chosen, .relaxed = found.relaxed};
+  solve::HardMargin answer{.status = found.status, .p = found.solution};
+  (found.feasible() ? answer.support : answer.farkas) = found.support;
+  solve::ExactMargin exact = solve::exact_margin(
+      {.tokens = p.x, .count = p.tokens, .dim = p.dim, .map = p.weights}, choice, answer);
+  if (!exact.proved) return exact;
+  found.exact = found.upper_is_proved = true;
+  found.status = exact.infeasible ? solve::MarginStatus::infeasible : solve::MarginStatus::optimal;
+  found.lower = exact.lower;
+  found.upper = exact.upper;
+  found.farkas_residual = 0;
+  found.support.clear();
+  for (std::size_t k = 0; k < exact.support.size(); ++k)
+    found.support.push_back({exact.support[k], exact.lambda[k].value});
+  found.solution.clear();
+  if (exact.infeasible) {
+    found.neighbours.clear();
+    found.rivals.clear();
+    found.locally_optimal = false;
+    found.relative_gap = 1;
+    return exact;
   }
-  return status != solve::MarginStatus::infeasible;
+  Point point;
+  for (const solve::Rational& x : exact.p) {
+    found.solution.push_back(x.value);
+    point.push_back(static_cast<long double>(x.value) + x.rest);
+  }
+  found.norm = exact.lower;
+  found.relative_gap = exact.upper > 0 ? (exact.upper - exact.lower) / exact.upper : 0;
+  with_keys(p.inputs, choice,
+            [&](const auto& rows) { compare(rows, point, v, found, &exact.tight); });
+  return exact;
 }
 
 std::vector<std::size_t> best_tokens(const Objective& objective, std::span<const double> v) {
@@ -231,11 +337,16 @@ LabelMargin label_margin(const Problem& p, std::span<const double> features) {
   std::vector<double> rows(features.begin(), features.end());
   for (std::size_t k = 0; k < rows.size(); ++k) rows[k] *= p.labels[k / units];
   const std::vector<double> ones(p.inputs, 1.0);
-  LabelMargin result{.svm = solve::hard_margin(solve::DenseConstraints(rows, ones, units)),
+  const solve::DenseConstraints constraints(rows, ones, units);
+  LabelMargin result{.svm = solve::hard_margin(constraints),
                      .support = std::vector<bool>(p.inputs, false)};
   if (result.svm.status == solve::MarginStatus::infeasible) return result;
-  for (std::size_t i = 0; i < p.inputs; ++i)
-    result.support[i] = dot(std::span(rows).subspan(i * units, units), result.svm.p) <= 1 + kTight;
+  std::vector<long double> point(result.svm.p.begin(), result.svm.p.end());
+  for (std::size_t k = 0; k < point.size(); ++k) point[k] += result.svm.p_tail[k];
+  const std::vector<double> margins = solve::MarginProof(constraints).margins(point, kTight);
+  const double within = tight_within(result.svm.relative_gap, true);
+  for (std::size_t i = 0; i < p.inputs; ++i) result.support[i] = margins[i] <= 1 + within;
+  for (const solve::Multiplier& row : result.svm.support) result.support[row.index] = true;
   return result;
 }
 

@@ -10,15 +10,25 @@
 // Tokens whose constraint is tight are alpha's neighbours; alpha is locally optimal if moving
 // weight to any of them costs to first order (for a linear head: each has a smaller score than the
 // chosen token; vacuous without neighbours), and globally optimal if every chosen token is the best
-// of its input. Gradient descent converges in direction to locally optimal solutions only. A
-// solution carries its duality gap, an infeasible choice a Farkas certificate.
+// of its input. Gradient descent converges in direction to locally optimal solutions only.
+//
+// The least norm lies between `lower` and `upper`, which are rounded outwards and are about X, W
+// and z as given. An infeasible choice carries a Farkas vector; in floating point it proves that no
+// solution is shorter than `lower`, which is infinite if it cancels exactly. solve/exact_margin.hpp
+// decides the rest for p.
+//
+// W = K Q^T has at most as many singular values as K has columns. If the nuclear solution has more,
+// training cannot reach its direction; `reach` is the largest cosine of such a product to it
+// (Eckart and Young, Psychometrika 1, 1936).
 #pragma once
 
 #include <cstddef>
 #include <span>
 #include <vector>
 
+#include "attractor/solve/exact_margin.hpp"
 #include "attractor/solve/hard_margin.hpp"
+#include "attractor/solve/margin_proof.hpp"
 #include "attractor/training/objective.hpp"
 
 namespace attractor::training {
@@ -32,19 +42,29 @@ struct MaxMargin {
   std::vector<std::size_t> chosen{};
   std::vector<bool> relaxed{};  // empty: none
   solve::MarginStatus status = solve::MarginStatus::infeasible;
-  std::vector<double> solution{};            // p: d, or W: d x d
-  double norm = 0;                           // of the solution, in the norm minimised
-  double relative_gap = 1;                   // of certified bounds on the least norm
-  double farkas_residual = 0;                // of an infeasible choice
+  std::vector<double> solution{};  // p: d, or W: d x d
+  double norm = 0;                 // of the solution, in the norm minimised
+  double lower = 0, upper = 0;     // proved bounds on the least norm; upper may be infinite
+  bool upper_is_proved = true;     // false: to first order only
+  double relative_gap = 1;         // (upper - lower) / upper
+  double smallest_slack = 0;       // of the solution as the doubles it is given in
+  double farkas_residual = 0;      // of an infeasible choice
   std::vector<solve::Multiplier> support{};  // or, of an infeasible choice, its Farkas vector
+  bool exact = false;                        // all of this is what exact arithmetic says
   std::size_t rank = 0;                      // of W; 0 for p
-  std::vector<TokenMargin> neighbours{};     // tight to within 1e-9
+  std::size_t factor_rank = 0;               // columns of K and Q; 0 if they are not trained
+  double reach = 1;                          // largest cosine that trained weights can have to it
+  std::vector<TokenMargin>
+      neighbours{};  // tight: exactly, or to within 1e-9 or what the gap allows
   /// Better tokens just outside the tight set (margin below 1.1): they may take over late in
   /// training.
   std::vector<TokenMargin> rivals{};
   bool locally_optimal = false, globally_optimal = false;
 
   bool feasible() const { return status != solve::MarginStatus::infeasible; }
+  /// Infeasible at any norm, not only below `lower`.
+  bool proved_infeasible() const;
+  bool in_reach() const { return reach == 1; }
   double margin() const { return 1 / norm; }
 };
 
@@ -59,19 +79,26 @@ class AttSvm {
                   std::vector<bool> relaxed = {}) const;
   /// Whether the first inputs alone can make this choice.
   bool feasible(std::span<const std::size_t> prefix) const;
+  /// The Euclidean margin of p in rational arithmetic: `found` is corrected where it is wrong. What
+  /// could not be proved stays as it was.
+  solve::ExactMargin prove(MaxMargin& found, std::span<const double> v = {}) const;
 
  private:
+  using Point = std::vector<long double>;  // a solution with digits that doubles lose
+
+  template <class Use>
+  auto with_keys(std::size_t inputs, const solve::TokenChoice& choice, const Use& use) const;
+  Point solve_rows(const solve::Constraints& rows, MaxMargin& result) const;
+  Point solve_nuclear(MaxMargin& result) const;
+  Point expand(const Point& point, const solve::QueryDifferences& rows, MaxMargin& result) const;
   template <class Rows>
-  void solve_rows(const Rows& rows, MaxMargin& result) const;
-  template <class Rows>
-  void compare(const Rows& rows, std::span<const double> v, MaxMargin& result) const;
-  void solve_nuclear(MaxMargin& result) const;
-  void expand(MaxMargin& result) const;
+  void compare(const Rows& rows, const Point& point, std::span<const double> v, MaxMargin& result,
+               const std::vector<std::size_t>* tight = nullptr) const;
 
   const Objective& objective_;
   double power_;
-  std::vector<double> keys_{};         // of a trained prompt with a W of its own
-  std::vector<double> basis_{};        // d x k, orthonormal, spans the queries of a trained W
+  std::vector<double> keys_{};   // of a trained prompt with a W of its own
+  std::vector<double> basis_{};  // d x k, orthonormal, spans the queries of a trained W if k < d
   std::vector<double> coordinates_{};  // of the queries in it: n x k or k
   std::size_t query_dim_ = 0;          // k
 };
@@ -89,7 +116,8 @@ std::vector<double> first_order_scores(const Objective& objective,
 /// features: n x units.
 struct LabelMargin {
   solve::HardMargin svm{};
-  std::vector<bool> support{};  // inputs whose constraint is tight to within 1e-9
+  std::vector<bool>
+      support{};  // inputs whose constraint is tight to within 1e-9, or what the gap allows
   double margin() const { return 1 / svm.norm; }
 };
 LabelMargin label_margin(const Problem& problem, std::span<const double> features);

@@ -156,6 +156,114 @@ TEST(MaxMargin, FrobeniusAndNuclearNormsDiffer) {
   EXPECT_LE(nuclear.relative_gap, 1e-8);
 }
 
+// One query for all inputs: the queries span a line, and W is found in coordinates of its own. The
+// bounds are those of the problem as given, |W| = |p| / |q| with p of TokenDifferences.
+TEST(MaxMargin, BoundsOfWAreAboutTheQueriesAsGiven) {
+  for (const double height : {1e-2, 1e-5, 1e-8, 1e-11}) {
+    // Rows (0.3, h), (-0.7, h): p = (0, 1 / h), whatever the first entries.
+    Problem p{.inputs = 2,
+              .tokens = 2,
+              .dim = 2,
+              .x = {0.3, height, 0, 0, -0.7, height, 0, 0},
+              .labels = {1, 1},
+              .head = {.v = {0, 1}},
+              .prompt = {3, 4}};
+    for (const char* train : {"p", "W", "KQ"}) {
+      p.key_factor = p.query_factor = {1, 0, 0, 1};
+      const Objective objective(p, Loss::logistic, trained_named(train));
+      const MaxMargin best = AttSvm(objective).solve({0, 0});
+      const long double exact = 1 / (static_cast<long double>(height) * (train[0] == 'p' ? 1 : 5));
+      SCOPED_TRACE(testing::Message() << train << ' ' << height);
+      EXPECT_LE(best.lower, exact * (1 + 1e-18L));
+      EXPECT_GE(best.upper, exact * (1 - 1e-18L));
+      EXPECT_GT(best.relative_gap, 0);
+      EXPECT_GE(best.norm, best.lower);
+      EXPECT_LE(best.norm, best.upper);
+      if (height > 1e-3) EXPECT_EQ(best.status, solve::MarginStatus::optimal);
+    }
+  }
+}
+
+// The recorded case: |p| is 1.8e12, doubles miss constraints by 1e-4, and all three are tight.
+TEST(MaxMargin, ExactArithmeticCorrectsWhatDoublesCannotSay) {
+  const Problem p{.inputs = 1,
+                  .tokens = 4,
+                  .dim = 3,
+                  .x = {0, 0, 0, -1.6474245947764556, 0.7236877193762309, 2.6231170533543655,
+                        1.5812921787553227, 2.2996124783554337, 2.377865706699165,
+                        -0.1616029894022174, -1.620282478890805, -2.507965443243272},
+                  .labels = {1},
+                  .head = {.v = {1, 0, 0}},
+                  .prompt = {0, 0, 0}};
+  const Objective objective(p, Loss::logistic, {});
+  const AttSvm svm(objective);
+  MaxMargin found = svm.solve({0});
+  EXPECT_EQ(found.status, solve::MarginStatus::precision_limit);
+  EXPECT_GT(found.relative_gap, 1e-12);
+  EXPECT_LT(found.relative_gap, 1e-6);
+  EXPECT_LT(found.smallest_slack, -1e-6);
+  EXPECT_EQ(found.neighbours.size(), 3U);
+  const double lower = found.lower, upper = found.upper;
+  const solve::ExactMargin exact = svm.prove(found);
+  ASSERT_TRUE(exact.proved) << exact.why_not;
+  EXPECT_TRUE(found.exact);
+  EXPECT_EQ(found.status, solve::MarginStatus::optimal);
+  EXPECT_LE(lower, found.upper);
+  EXPECT_GE(upper, found.lower);
+  EXPECT_LE(found.relative_gap, 3e-16);
+  ASSERT_EQ(found.neighbours.size(), 3U);
+  for (const TokenMargin& t : found.neighbours) EXPECT_EQ(t.margin, 1);
+  EXPECT_TRUE(found.rivals.empty());
+  EXPECT_FALSE(found.locally_optimal) << "token 2 is tight and better";
+}
+
+// Infeasible by a residual of doubles; the proof is rational. Keys with and without a W.
+TEST(MaxMargin, AnImpossibleChoiceIsProvedExactly) {
+  for (const bool mapped : {false, true}) {
+    Problem p{.inputs = 1,
+              .tokens = 4,
+              .dim = 2,
+              .x = {0.1, 0.3, 1, 0.7, -1, 0.9, 0.2, -1},
+              .labels = {1},
+              .head = {.v = {0, 1}},
+              .prompt = {0, 0}};
+    if (mapped) p.weights = {0.3, 0.7, -1.1, 0.2};
+    const Objective objective(p, Loss::logistic, {});
+    const AttSvm svm(objective);
+    MaxMargin found = svm.solve({0});
+    ASSERT_FALSE(found.feasible());
+    EXPECT_GT(found.lower, 1e13);
+    const solve::ExactMargin exact = svm.prove(found);
+    ASSERT_TRUE(exact.proved && exact.infeasible) << exact.why_not;
+    EXPECT_TRUE(found.proved_infeasible());
+    EXPECT_EQ(exact.lambda.size(), 3U);
+  }
+}
+
+// Four inputs ask W_11, W_22, W_11 + W_22 -+ (W_12 + W_21) >= 1: the identity has the least nuclear
+// norm, 2, and rank 2; (1, 2) (1, 2)^T makes the same choice with rank 1.
+TEST(MaxMargin, SaysWhatFactorsOfSmallRankCannotReach) {
+  for (const std::size_t columns : {1U, 2U}) {
+    Problem p{.inputs = 4,
+              .tokens = 2,
+              .dim = 2,
+              .x = {1, 0, 0, 0, 0, 1, 0, 0, 1, -1, 0, 0, 1, 1, 0, 0},
+              .labels = {1, 1, 1, 1},
+              .head = {.v = {1, 0.5}},
+              .queries = {1, 0, 0, 1, 1, -1, 1, 1},
+              .prompt = {0, 0}};
+    p.key_factor = p.query_factor =
+        columns == 1 ? std::vector<double>{1, 2} : std::vector<double>{1, 0, 0, 1};
+    const Objective objective(p, Loss::logistic, trained_named("KQ"));
+    const MaxMargin best = AttSvm(objective).solve({0, 0, 0, 0});
+    EXPECT_NEAR(best.norm, 2, 1e-8);
+    EXPECT_EQ(best.rank, 2U);
+    EXPECT_EQ(best.factor_rank, columns);
+    EXPECT_EQ(best.in_reach(), columns == 2);
+    EXPECT_NEAR(best.reach, columns == 2 ? 1 : std::sqrt(0.5), 1e-3);
+  }
+}
+
 // One tight constraint g = (-0.1, 1): |p|_q = 1 / |g|_{q'}, p_b ~ sign(g_b) |g_b|^{q'-1}.
 TEST(MaxMargin, OfMirrorDescentMinimisesItsNorm) {
   const Problem p = single_input({1, .9, 0});

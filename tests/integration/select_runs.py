@@ -1,5 +1,6 @@
 """Training runs through the command line: result files, interruption and resumption, threads, pages."""
 import os
+import json
 import pathlib
 import signal
 import subprocess
@@ -80,6 +81,28 @@ class SelectRuns(program.ProgramTest):
             np.testing.assert_array_equal(file["svm/solution"][:].ravel(), answer["svm"])
             self.assertEqual(len(file["path/radius"]), 2)
         self.assertIn("Max-margin certificates", (out / "index.html").read_text())
+
+    def test_a_solution_out_of_reach_is_named(self):
+        # The nuclear solution is the identity; K Q^T with one column has a cosine of at most 1 / sqrt 2 to it.
+        data = self.directory / "data.json"
+        problem = {"X": [[g, [0, 0]] for g in ([1, 0], [0, 1], [1, -1], [1, 1])], "z": [[1, 0], [0, 1], [1, -1], [1, 1]],
+                   "Y": [1, 1, 1, 1], "v": [1, 0.5]}
+        for columns, start in ((1, [[1], [2]]), (2, [[1, 0], [0, 1]])):
+            data.write_text(json.dumps({**problem, "K": start, "Q": start}))
+            out = self.directory / f"columns{columns}"
+            run = program.attractor("select", data, "--train", "KQ", "--steps", 20, "--out", out)
+            self.assertEqual(run.status, 0, run.err)
+            answer = json.loads((out / "summary.json").read_text())
+            self.assertEqual((answer["selected"], answer["svm_rank"], answer["factor_rank"]), ([0, 0, 0, 0], 2, columns))
+            self.assertEqual(answer["svm_in_reach"], columns == 2)
+            self.assertLessEqual(answer["cosine_to_svm"], answer["largest_cosine_in_reach"] + 1e-9)
+            page = (out / "index.html").read_text()
+            for text, words in ((run.out, "no K Q^T points there"), (page, "out of reach")):
+                self.assertEqual(words in text, columns == 1, text)
+            with h5py.File(out / "result.h5") as file:
+                self.assertEqual(file["svm"].attrs["largest_cosine_in_reach"], answer["largest_cosine_in_reach"])
+                self.assertLessEqual(file["svm"].attrs["norm_lower"], 2)
+                self.assertGreaterEqual(file["svm"].attrs["norm_upper"], 2)
 
     def test_directories_are_not_overwritten(self):
         data = self.problem("single-local")

@@ -19,6 +19,16 @@ struct Dense {
   DenseConstraints constraints() const { return {rows, bounds, dim}; }
 };
 
+/// g_j of the data as given: what a bound is about.
+inline std::vector<long double> whole_row(const Constraints& constraints, std::size_t j) {
+  std::vector<double> row(constraints.dim()), tail(constraints.dim());
+  constraints.row(j, row);
+  constraints.tail(j, tail);
+  std::vector<long double> whole(row.begin(), row.end());
+  for (std::size_t a = 0; a < whole.size(); ++a) whole[a] += tail[a];
+  return whole;
+}
+
 /// Standard normals, count x dim; every test has its own stream.
 inline std::vector<double> normals_of(std::string_view stream_name, std::uint64_t seed,
                                       std::size_t count, std::size_t dim) {
