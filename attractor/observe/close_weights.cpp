@@ -106,7 +106,7 @@ CloseWeights climb(const Pairs& pairs, std::span<const double> levels, double to
 CloseWeights by_distance(const Attention& attention, std::span<const double> tokens,
                          std::span<const double> masses) {
   std::vector<double> levels;
-  for (const double level : {-36.0, -12.0, -4.0, -1.3, -0.4})
+  for (const double level : {-36.0, -18.0, -9.0, -4.5, -2.2, -1.1, -0.5})
     if (-level < 2 * attention.beta) levels.push_back(level);
   const Pairs pairs{tokens, tokens, masses, attention.dim, attention.beta, {}, false};
   CloseWeights close = climb(pairs, levels, 0);

@@ -207,7 +207,7 @@ TEST(PlantedClusters, Masses) {
   expect_honest({"masses", 4500, 4, 300, {{8, 0.5}, {3, 0}}, 60});
 }
 TEST(PlantedClusters, Moderate) {
-  expect_honest({"moderate", 5000, 3, 4, {{30, 0.5}, {100, 0}}, 3, 0.9});
+  expect_honest({"moderate", 5000, 3, 4, {{30, 0.5}, {100, 0}}, 3, 0.2});
 }
 TEST(PlantedClusters, Unnormalised) {
   expect_honest({"usa", 5000, 8, 80, {{15, 0.5}, {10, 0.1}}, 1, 0.7, Rule::unnormalised});

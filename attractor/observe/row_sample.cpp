@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -13,28 +14,45 @@ namespace attractor::observe {
 namespace {
 
 constexpr std::size_t kLeastRows = 16;  // of a stratum: fewer tell too little of its scatter
+constexpr std::size_t kHeaviest = 64;   // tokens of most unknown weight, always read
 
 struct Key {
-  int mass, weight;
-  bool complete;
+  bool heaviest = false;
+  int mass = 0, weight = 0;
+  bool complete = false;
   auto operator<=>(const Key&) const = default;
 };
+
+double rest(std::span<const double> masses, const CloseWeights& close, std::size_t i) {
+  return masses[i] * (close.weight[i] - close.known[i]);
+}
+
+double heaviest_rest(std::span<const double> masses, const CloseWeights& close) {
+  std::vector<double> all;
+  for (std::size_t i = 0; i < masses.size(); ++i) all.push_back(rest(masses, close, i));
+  if (all.size() <= kHeaviest) return std::numeric_limits<double>::infinity();
+  std::nth_element(all.begin(), all.begin() + kHeaviest, all.end(), std::greater<>());
+  return all[kHeaviest];
+}
 
 // Classes of a factor e^width in weight and in mass; without any weight, one of its own.
 std::map<Key, Stratum> classes(std::span<const double> masses, const CloseWeights& close,
                                double width) {
   std::map<Key, Stratum> found;
+  const double limit = heaviest_rest(masses, close);
   for (std::size_t i = 0; i < masses.size(); ++i) {
     const double weight = close.weight[i];
-    const Key key{static_cast<int>(std::floor(2 * std::log(masses[i]) / width)),
-                  weight > 0 ? static_cast<int>(std::floor(std::log(weight) / width)) : -100'000,
-                  close.complete[i] != 0};
+    Key key{false, static_cast<int>(std::floor(2 * std::log(masses[i]) / width)),
+            weight > 0 ? static_cast<int>(std::floor(std::log(weight) / width)) : -100'000,
+            close.complete[i] != 0};
+    if (rest(masses, close, i) > limit) key = {.heaviest = true};
     Stratum& stratum = found[key];
     stratum.tokens += 1;
     stratum.mass += masses[i];
     stratum.heaviest = std::max(stratum.heaviest, masses[i]);
     stratum.ceiling += close.ceiling[i];
     stratum.complete = key.complete;
+    stratum.whole_wanted = key.heaviest;
     stratum.members.push_back(static_cast<std::uint32_t>(i));
   }
   for (auto& [key, stratum] : found) stratum.ceiling /= stratum.tokens;
@@ -57,7 +75,8 @@ std::vector<std::size_t> allocate(const std::vector<Stratum>& strata,
   for (std::size_t h = 0; h < strata.size(); ++h) {
     double share = strata[h].mass / mass;
     if (heavy > 0) share = (share + weight[h] / heavy) / 2;
-    const auto wanted = kLeastRows + static_cast<std::size_t>(share * static_cast<double>(rows));
+    const std::size_t least = strata[h].whole_wanted ? kHeaviest : kLeastRows;
+    const auto wanted = least + static_cast<std::size_t>(share * static_cast<double>(rows));
     counts.push_back(std::min(wanted, strata[h].members.size()));
   }
   return counts;

@@ -38,6 +38,7 @@ struct Stratum {
   double unlike = 0, unlike_mass = 0;    // sum of mass times excess of weight; mass with any
   double unlike_rest = 0;                // the same of the weights beyond what is known
   bool complete = false;                 // for all its tokens
+  bool whole_wanted = false;             // a few tokens that stand out
   std::vector<std::uint32_t> members{};  // while rows are drawn
 
   double rows() const { return static_cast<double>(end - begin); }
