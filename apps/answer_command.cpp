@@ -34,8 +34,11 @@ int answer(const AnswerOptions& options, const Question& question, const Ask& as
   const auto begin = std::chrono::steady_clock::now();
   std::optional<RunDirectory> directory;
   if (options.out)
-    directory.emplace(RunDirectory::create(*options.out, question.now, question.command(),
-                                           std::filesystem::current_path().string(), false));
+    directory.emplace(
+        RunDirectory::create(*options.out, question.now,
+                             {.name = question.program.substr(std::string("attractor ").size()),
+                              .command = question.command(),
+                              .started_in = std::filesystem::current_path().string()}));
   const auto ask_it = [&] {
     ProgressBar bar(!options.quiet);
     try {

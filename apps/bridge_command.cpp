@@ -17,6 +17,7 @@
 #include "attractor/base/threads.hpp"
 #include "attractor/experiment/bridge_experiment.hpp"
 #include "attractor/experiment/bridge_result.hpp"
+#include "attractor/experiment/example_parameters.hpp"
 #include "attractor/experiment/run_directory.hpp"
 
 namespace attractor::apps {
@@ -91,8 +92,12 @@ int verdict(const BridgeRecord& r) {
 
 RunDirectory create(const Options& options) {
   BridgeParameters parameters = options.parameters;
-  return RunDirectory::create(*options.out, stored_list(parameters), command(parameters),
-                              std::filesystem::current_path().string(), false);
+  const std::string here = std::filesystem::current_path().string();
+  return RunDirectory::create(*options.out, stored_list(parameters),
+                              {.name = "bridge",
+                               .command = command(parameters),
+                               .started_in = here,
+                               .inputs = InputFiles(problem_files(parameters.data), here)});
 }
 
 int interrupted_run(const std::optional<RunDirectory>& directory) {

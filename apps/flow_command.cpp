@@ -111,7 +111,10 @@ struct Prepared {
 
 void read_parameters(const Options& options, Prepared& run) {
   const ParameterList all = list(run.parameters);
-  if (options.config) run.files_from = set_from_toml(all, *options.config);
+  if (options.config) {
+    require_command(*options.config, "flow");
+    run.files_from = set_from_toml(all, *options.config);
+  }
   std::vector<std::string> names;
   for (const auto& [name, text] : options.given) {
     find(all, name).set(text);
@@ -136,8 +139,8 @@ Prepared prepare(const Options& options) {
     if (!options.given.empty() || options.config || options.out)
       throw Error(
           fmt::format("--resume takes the parameters from {}; give no others", *options.resume));
-    run.directory.emplace(
-        RunDirectory::resume(*options.resume, list(run.parameters), run.files_from));
+    run.directory.emplace(RunDirectory::resume(*options.resume, list(run.parameters), "flow"));
+    run.files_from = run.directory->origin().started_in;
     if (ranks::count() > 1) validate_distributed(run.parameters, run.files_from);
     return run;
   }
@@ -149,8 +152,12 @@ Prepared prepare(const Options& options) {
   if (!options.out) return run;
   require_space(*options.out, result_bytes(size.tokens, size.dim, run.parameters));
   if (run.files_from.empty()) run.files_from = std::filesystem::current_path().string();
-  run.directory.emplace(RunDirectory::create(*options.out, list(run.parameters),
-                                             command(run.parameters), run.files_from));
+  run.directory.emplace(
+      RunDirectory::create(*options.out, list(run.parameters),
+                           {.name = "flow",
+                            .command = command(run.parameters),
+                            .started_in = run.files_from,
+                            .inputs = InputFiles(input_files(run.parameters), run.files_from)}));
   return run;
 }
 

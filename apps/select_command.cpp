@@ -14,6 +14,7 @@
 #include "apps/progress_bar.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/threads.hpp"
+#include "attractor/experiment/example_parameters.hpp"
 #include "attractor/experiment/margin_words.hpp"
 #include "attractor/experiment/run_directory.hpp"
 #include "attractor/experiment/select_experiment.hpp"
@@ -192,7 +193,8 @@ Prepared prepare(const Options& options) {
       throw Error(
           fmt::format("--resume takes the parameters from {}; give no others", *options.resume));
     run.directory.emplace(
-        RunDirectory::resume(*options.resume, stored_list(run.parameters), run.files_from));
+        RunDirectory::resume(*options.resume, stored_list(run.parameters), "select"));
+    run.files_from = run.directory->origin().started_in;
     return run;
   }
   if (run.parameters.data.empty())
@@ -200,8 +202,12 @@ Prepared prepare(const Options& options) {
   if (!options.out) return run;
   validate(run.parameters);
   run.files_from = std::filesystem::current_path().string();
-  run.directory.emplace(RunDirectory::create(*options.out, stored_list(run.parameters),
-                                             command(run.parameters), run.files_from));
+  run.directory.emplace(RunDirectory::create(
+      *options.out, stored_list(run.parameters),
+      {.name = "select",
+       .command = command(run.parameters),
+       .started_in = run.files_from,
+       .inputs = InputFiles(problem_files(run.parameters.data), run.files_from)}));
   return run;
 }
 

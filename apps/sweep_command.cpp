@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <filesystem>
@@ -94,7 +95,10 @@ Prepared resume(const Options& options) {
   if (!options.study.empty() || options.out || options.shard)
     throw Error(fmt::format("--resume takes the study from {}; give no other", *options.resume));
   Prepared run{.path = *options.resume};
-  if (ranks::rank() == 0) run.directory.emplace(RunDirectory::resume(run.path, {}, run.files_from));
+  if (ranks::rank() == 0) {
+    run.directory.emplace(RunDirectory::resume(run.path, {}, "sweep"));
+    run.files_from = run.directory->origin().started_in;
+  }
   run.study = stored_study(run.path);
   run.shard = stored_shard(run.path);
   return run;
@@ -112,7 +116,12 @@ Prepared start(const Options& options) {
   if (ranks::rank() != 0) return run;
   const std::string command = fmt::format("attractor sweep {} --out {}", shell_word(options.study),
                                           shell_word(*options.out));
-  run.directory.emplace(RunDirectory::create(run.path, {}, command, run.files_from));
+  run.directory.emplace(
+      RunDirectory::create(run.path, {},
+                           {.name = "sweep",
+                            .command = command,
+                            .started_in = run.files_from,
+                            .inputs = InputFiles(input_files(run.study), run.files_from)}));
   if (options.shard) write_file(run.path / "shard", *options.shard);
   write_file(run.path / "study.toml", run.study.text);
   return run;
@@ -170,6 +179,7 @@ int run_sweep_command(const Options& options) {
     ProgressBar bar(!options.quiet && ranks::rank() == 0);
     const SweepContext context{.directory = run.path,
                                .files_from = run.files_from,
+                               .inputs = read_origin(run.path / "run.toml").inputs,
                                .shard = run.shard,
                                .workers = options.workers,
                                .stop = interrupted,
@@ -200,12 +210,33 @@ struct MergeOptions {
   bool json = false;
 };
 
+/// What the run.toml of a shard says.
+RunOrigin stored_origin(const fs::path& path) {
+  RunOrigin origin = read_origin(path / "run.toml");
+  if (origin.name.empty())
+    throw Error(fmt::format("{} does not name its command: an older version wrote it",
+                            (path / "run.toml").string()));
+  return origin;
+}
+
+void require_same_inputs(const fs::path& first, const fs::path& other) {
+  const std::vector<InputFile> ours = stored_origin(first).inputs.files(),
+                               theirs = stored_origin(other).inputs.files();
+  if (ours == theirs) return;
+  std::string name = "other files";
+  for (std::size_t k = 0; k < std::min(ours.size(), theirs.size()); ++k)
+    if (ours[k] != theirs[k]) name = ours[k].name;
+  throw Error(fmt::format("{} and {} were not computed from the same data: {} had changed",
+                          first.string(), other.string(), name));
+}
+
 /// The units of all directories; throws Error if they are not parts of one complete study.
 std::map<std::size_t, UnitResult> joined(const MergeOptions& options, const Study& study) {
   std::map<std::size_t, UnitResult> units;
   for (const std::string& directory : options.from) {
     if (stored_study(directory).text != study.text)
       throw Error(fmt::format("{} and {} hold different studies", options.from.front(), directory));
+    require_same_inputs(options.from.front(), directory);
     units.merge(read_journals(directory, study.units()));
   }
   const Schedule schedule(study, {}, units);
@@ -222,8 +253,9 @@ int merge(const MergeOptions& options) {
   const Study study = stored_study(options.from.front());
   const std::map<std::size_t, UnitResult> units = joined(options, study);
   const Question question = question_of("attractor sweep study.toml");
-  RunDirectory directory =
-      RunDirectory::create(*options.out, {}, question.command(), fs::current_path().string());
+  RunOrigin origin = stored_origin(options.from.front());
+  origin.command = question.command();
+  RunDirectory directory = RunDirectory::create(*options.out, {}, std::move(origin));
   write_file(directory.path() / "study.toml", study.text);
   {
     Journal journal(directory.path(), "process");

@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "attractor/attention/attention.hpp"
@@ -48,6 +49,8 @@ class CircleFlow final : public flow::Flow {
 
   /// order()[i] is the original number of token i of the state.
   std::span<const std::uint32_t> order() const { return order_; }
+  /// For a resumed run: a permutation.
+  void set_order(std::vector<std::uint32_t> order) { order_ = std::move(order); }
   /// The angles by original number.
   std::vector<double> expand(std::span<const double> angles) const;
 

@@ -74,6 +74,8 @@ class LayerFlow final : public flow::Flow {
   TokenGroups& groups() { return groups_; }
   /// The worst outcome of any evaluation so far.
   LayerStatus status() const { return status_; }
+  /// For a resumed run.
+  void set_status(LayerStatus status) { status_ = status; }
 
   /// Attention of a state, as the block at time t sees it.
   void attend(const flow::Time& now, std::span<const double> state, const LayerRequest& request,

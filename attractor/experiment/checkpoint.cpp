@@ -9,8 +9,6 @@
 namespace attractor::experiment {
 namespace {
 
-constexpr std::string_view kMagic = "ATTRACTOR-FLOW-CHECKPOINT-3\n";
-
 std::vector<double> row(const observe::Observation& o) {
   std::vector<double> values;
   for (const observe::Column& column : observe::columns()) values.push_back(o.*column.value);
@@ -19,24 +17,30 @@ std::vector<double> row(const observe::Observation& o) {
 
 }  // namespace
 
+CheckpointView view(const Checkpoint& c) {
+  return {c.command,      c.progress,    c.owner,  c.labels, c.order,    c.layer_status,
+          c.coalescences, c.book, c.merges, c.series, c.snapshots};
+}
+
 void save(const CheckpointView& view, const std::filesystem::path& file) {
-  CheckpointWriter out(file, kMagic);
+  CheckpointWriter out(file, kCheckpointMagic);
   out.put(view.command);
   out.put(view.progress);
-  out.put_all(view.groups.owner());
-  out.put_all(view.tree.labels());
-  out.put(static_cast<std::uint64_t>(view.groups.coalescences().size()));
-  for (const depth::Coalescence& c : view.groups.coalescences()) {
+  out.put_all(view.owner);
+  out.put_all(view.labels);
+  out.put_all(view.order);
+  out.put(static_cast<std::uint8_t>(view.layer_status));
+  out.put(static_cast<std::uint64_t>(view.coalescences.size()));
+  for (const depth::Coalescence& c : view.coalescences) {
     out.put(c.time);
     out.put(c.into);
     out.put(c.absorbed);
     out.put(c.error);
   }
-  const depth::TokenGroups::Book book = view.groups.book();
-  out.put_all(std::span<const std::uint32_t>(book.parent));
-  out.put_all(std::span<const double>(book.numbers));
-  out.put(static_cast<std::uint64_t>(view.tree.merges().size()));
-  for (const observe::Merge& merge : view.tree.merges()) {
+  out.put_all(std::span<const std::uint32_t>(view.book.parent));
+  out.put_all(std::span<const double>(view.book.numbers));
+  out.put(static_cast<std::uint64_t>(view.merges.size()));
+  for (const observe::Merge& merge : view.merges) {
     out.put(merge.time);
     out.put(merge.a);
     out.put(merge.b);
@@ -55,12 +59,14 @@ void save(const CheckpointView& view, const std::filesystem::path& file) {
 }
 
 Checkpoint parse_checkpoint(std::string_view bytes, const std::string& name) {
-  CheckpointReader in(bytes, name, kMagic);
+  CheckpointReader in(bytes, name, kCheckpointMagic);
   Checkpoint c;
   c.command = in.get_text();
   c.progress = in.get_progress();
   c.owner = in.get_all<std::uint32_t>();
   c.labels = in.get_all<std::uint32_t>();
+  c.order = in.get_all<std::uint32_t>();
+  c.layer_status = static_cast<LayerStatus>(in.get<std::uint8_t>());
   for (std::uint64_t k = in.get_count(32); k-- > 0;) {
     const flow::Time time = in.get_time();
     const auto into = in.get<std::uint32_t>(), absorbed = in.get<std::uint32_t>();
@@ -94,11 +100,15 @@ Checkpoint parse_checkpoint(std::string_view bytes, const std::string& name) {
   return c;
 }
 
-std::optional<Checkpoint> load(const std::filesystem::path& file, const std::string& command) {
+std::optional<Checkpoint> load(const std::filesystem::path& file, const std::string& command,
+                               const RunShape& shape) {
   if (!std::filesystem::exists(file)) return std::nullopt;
   Checkpoint checkpoint = parse_checkpoint(read_file(file, std::size_t{1} << 40), file.string());
   if (checkpoint.command != command)
-    throw Error(fmt::format("{} belongs to another run: {}", file.string(), checkpoint.command));
+    throw Error(fmt::format(
+        "{} belongs to another run or to other data: {}; start again with another --out",
+        file.string(), checkpoint.command));
+  validate(checkpoint, shape, file.string());
   return checkpoint;
 }
 

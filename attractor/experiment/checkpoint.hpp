@@ -1,11 +1,13 @@
 // A checkpoint: all that a flow needs to go on and end with the same bytes. A private binary file:
-// magic, version, the command it belongs to, the data, a checksum. A damaged or foreign file is
-// refused.
+// magic, version, the command and the data it belongs to, the content, a checksum. A damaged or
+// foreign file is refused, and so is one whose content does not fit the run (validate()).
 #pragma once
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attractor/experiment/flow_record.hpp"
@@ -13,10 +15,14 @@
 
 namespace attractor::experiment {
 
+inline constexpr std::string_view kCheckpointMagic = "ATTRACTOR-FLOW-CHECKPOINT-3\n";
+
 struct Checkpoint {
   std::string command;
   flow::Progress progress;
   std::vector<std::uint32_t> owner, labels;
+  std::vector<std::uint32_t> order;  // where the engine keeps each token, if it moves them about
+  LayerStatus layer_status = LayerStatus::complete;
   std::vector<depth::Coalescence> coalescences;
   depth::TokenGroups::Book book;
   std::vector<observe::Merge> merges;
@@ -24,22 +30,43 @@ struct Checkpoint {
   std::vector<Snapshot> snapshots;
 };
 
-/// References, so that saving copies nothing.
+/// The same in references, so that saving copies nothing.
 struct CheckpointView {
   const std::string& command;
   const flow::Progress& progress;
-  const depth::TokenGroups& groups;
-  const observe::MergeTree& tree;
+  std::span<const std::uint32_t> owner, labels, order;
+  LayerStatus layer_status;
+  const std::vector<depth::Coalescence>& coalescences;
+  const depth::TokenGroups::Book& book;
+  const std::vector<observe::Merge>& merges;
   const std::vector<observe::Observation>& series;
   const std::vector<Snapshot>& snapshots;
+};
+CheckpointView view(const Checkpoint& checkpoint);
+
+/// What a run knows about itself before it looks at a checkpoint.
+struct RunShape {
+  std::size_t tokens = 0, dim = 0;
+  std::size_t width = 0;    // numbers for each token of the state: dim, or 1 for angles
+  std::size_t outputs = 0;  // planned; 0: after every step
+  bool on_sphere = false;   // positions have length 1, and so has the state unless it is angles
+  bool lengths = false;     // tokens have lengths beside directions
+  bool watched = false;     // by the merge tree
+  bool ordered = false;     // by the engine
 };
 
 void save(const CheckpointView& view, const std::filesystem::path& file);
 
-/// Nothing if there is no such file; throws Error if it is damaged or belongs to another command.
-std::optional<Checkpoint> load(const std::filesystem::path& file, const std::string& command);
+/// Nothing if there is no such file; throws Error if it is damaged, belongs to another command or
+/// to other data, or cannot be of a run of this shape.
+std::optional<Checkpoint> load(const std::filesystem::path& file, const std::string& command,
+                               const RunShape& shape);
 
 /// What load() does with the bytes of a file; `name` is used in messages.
 Checkpoint parse_checkpoint(std::string_view bytes, const std::string& name);
+
+/// Every size, number and index is one that a run of this shape can have, and they agree with each
+/// other: nothing a restored run does with them can go wrong. Throws Error saying what is wrong.
+void validate(const Checkpoint& checkpoint, const RunShape& shape, const std::string& name);
 
 }  // namespace attractor::experiment

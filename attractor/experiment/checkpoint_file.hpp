@@ -1,5 +1,6 @@
 // The format of checkpoints: a private binary file of magic, data and checksum, written whole or
-// not at all. A damaged or foreign file is refused.
+// not at all. A damaged or foreign file is refused before anything in it is looked at. The checksum
+// guards against accidents; what the data say is checked by those who know their meaning.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "attractor/base/checksum.hpp"
 #include "attractor/base/file.hpp"
 #include "attractor/flow/run.hpp"
 
@@ -44,8 +46,11 @@ class CheckpointWriter {
  private:
   void raw(std::span<const std::byte> bytes);
   AtomicFile file_;
-  std::uint64_t checksum_ = 0xcbf29ce484222325U;
+  Checksum checksum_;
 };
+
+/// What stands between magic and checksum, with its checksum behind it.
+std::string sealed(std::string_view magic, std::string_view data);
 
 class CheckpointReader {
  public:
@@ -82,7 +87,7 @@ class CheckpointReader {
     return count;
   }
   flow::Progress get_progress();
-  /// Nothing is left and the checksum is right.
+  /// Nothing is left.
   void finish() const;
 
  private:
@@ -91,7 +96,18 @@ class CheckpointReader {
 
   std::string_view rest_;
   std::string name_;
-  std::uint64_t checksum_ = 0xcbf29ce484222325U, expected_ = 0;
 };
+
+/// Refuses the content of a checkpoint: `name` is the file, `what` is wrong in it.
+[[noreturn]] void refuse_content(const std::string& name, const std::string& what);
+
+/// A time that a run can have reached.
+bool is_time(const flow::Time& time);
+/// ln of two times in this order, or equal to rounding: the logarithm depends on the unit.
+bool in_order(double log_before, double log_after);
+
+/// `name` holds a run at a time and with a step that exist, and a state of `numbers` finite
+/// numbers.
+void validate(const flow::Progress& progress, std::size_t numbers, const std::string& name);
 
 }  // namespace attractor::experiment

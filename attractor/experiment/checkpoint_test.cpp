@@ -7,11 +7,14 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
 #include "attractor/base/random.hpp"
+#include "attractor/experiment/checkpoint_file.hpp"
+#include "attractor/space/space.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace attractor::experiment {
@@ -59,12 +62,21 @@ class CheckpointFile : public ::testing::Test {
   }
 
   // A run of 12 tokens in dimension 3 in the middle of its life, every field with a value of its
-  // own: 7 tokens are left after coalescing, 4 clusters after merging.
+  // own: 7 tokens are left after coalescing, 4 clusters after merging. It is of this shape:
+  static RunShape shape() {
+    return {.tokens = 12,
+            .dim = 3,
+            .width = 3,
+            .outputs = 50,
+            .lengths = true,
+            .watched = true,
+            .ordered = true};
+  }
   static Checkpoint full() {
     Checkpoint c;
     c.command = "attractor flow --beta 4 --tokens-file 'it'\\''s'";
     c.progress = {.state = std::vector<double>(7 * 3),
-                  .time = flow::Time(3.25, -1e6),
+                  .time = flow::Time(3.25, 901),
                   .started = true,
                   .log_unit = -17.5,
                   .step = 0.015625,
@@ -77,25 +89,32 @@ class CheckpointFile : public ::testing::Test {
     c.progress.state[6] = 5e-324;
     c.owner = {0, 1, 2, 0, 1, 3, 4, 5, 5, 6, 0, 2};
     c.labels = {0, 1, 1, 0, 1, 2, 2, 3, 3, 3, 0, 1};
+    c.order = {3, 1, 2, 0, 11, 5, 6, 7, 8, 10, 9, 4};
+    c.layer_status = LayerStatus::sinkhorn_unconverged;
     c.coalescences = {{flow::Time(0.5), 0, 3, 1e-9},
                       {flow::Time(0.75), 1, 4, 2e-9},
                       {flow::Time(1, 900), 0, 10, 3e-300},
                       {flow::Time(1.5, 900), 7, 8, 0},
                       {flow::Time(2, 901), 2, 11, 4e-9}};
     c.book = book_of(c.owner);
-    c.merges = {{flow::Time(0), 0, 3}, {flow::Time(0.125, 3), 1, 4}, {flow::Time(8, -3), 5, 6}};
+    c.merges = {{flow::Time(0), 0, 3}, {flow::Time(0.125, 3), 1, 4}, {flow::Time(8, 3), 5, 6}};
     double next = 0.5;
     for (int k = 0; k < 3; ++k) {
       observe::Observation o;
       for (const observe::Column& column : observe::columns()) o.*column.value = next += 0.25;
+      o.clusters = 4;
+      o.largest_cluster = 5;
+      o.distinct_tokens = 7;
+      o.sampled = k % 2;
       c.series.push_back(o);
     }
     c.series[1].hemisphere = kNaN;
     c.series[1].log_energy = kInfinity;
-    c.series[2].log10_time = -kInfinity;
+    c.series[0].log10_time = -kInfinity;
     for (int k = 0; k < 2; ++k) {
-      Snapshot snapshot{flow::Time(k + 0.5, 2.0 * k), std::vector<double>(12 * 3),
-                        std::vector<std::uint32_t>(12, static_cast<std::uint32_t>(k)),
+      Snapshot snapshot{flow::Time(k + 0.5, 2.0 * k),
+                        std::vector<double>(12 * 3),
+                        {0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, static_cast<std::uint32_t>(k)},
                         std::vector<double>(100, 0.01 * k)};
       snapshot.norms.assign(12, 1.5 + k);
       Stream(2, "snapshot").normals(static_cast<std::uint64_t>(k), snapshot.positions);
@@ -104,17 +123,16 @@ class CheckpointFile : public ::testing::Test {
     return c;
   }
 
-  void save_as_run(const Checkpoint& c) const {
-    depth::TokenGroups groups(c.owner.size());
-    groups.restore(c.owner, c.coalescences, c.book, 3);
-    observe::MergeTree tree(c.owner.size(), 3, 0.04);
-    tree.restore(c.merges, c.labels);
-    save({c.command, c.progress, groups, tree, c.series, c.snapshots}, file_);
+  std::string bytes_of(const Checkpoint& c) const {
+    save(view(c), file_);
+    return read_file(file_, 1 << 24);
   }
 
-  std::string bytes_of(const Checkpoint& c) const {
-    save_as_run(c);
-    return read_file(file_, 1 << 24);
+  // The same bytes with a right checksum.
+  static std::string sealed_again(const std::string& bytes) {
+    return sealed(kCheckpointMagic,
+                  std::string_view(bytes).substr(kCheckpointMagic.size(),
+                                                 bytes.size() - kCheckpointMagic.size() - 8));
   }
 
   static void expect_same(const Checkpoint& a, const Checkpoint& b);
@@ -138,6 +156,8 @@ void CheckpointFile::expect_same(const Checkpoint& a, const Checkpoint& b) {
   EXPECT_EQ(a.labels, b.labels);
   EXPECT_EQ(a.book.parent, b.book.parent);
   EXPECT_EQ(bits(a.book.numbers), bits(b.book.numbers));
+  EXPECT_EQ(a.order, b.order);
+  EXPECT_EQ(a.layer_status, b.layer_status);
   ASSERT_EQ(a.coalescences.size(), b.coalescences.size());
   for (std::size_t k = 0; k < a.coalescences.size(); ++k) {
     expect_same(a.coalescences[k].time, b.coalescences[k].time);
@@ -167,7 +187,7 @@ void CheckpointFile::expect_same(const Checkpoint& a, const Checkpoint& b) {
 TEST_F(CheckpointFile, BringsBackEverythingBitForBit) {
   const Checkpoint original = full();
   expect_same(parse_checkpoint(bytes_of(original), "x"), original);
-  const std::optional<Checkpoint> loaded = load(file_, original.command);
+  const std::optional<Checkpoint> loaded = load(file_, original.command, shape());
   ASSERT_TRUE(loaded.has_value());
   expect_same(*loaded, original);
 }
@@ -188,19 +208,19 @@ TEST_F(CheckpointFile, TheSameRunHasTheSameBytes) {
 }
 
 TEST_F(CheckpointFile, IsMissingWithoutAFile) {
-  EXPECT_FALSE(load(file_, "attractor flow").has_value());
-  EXPECT_FALSE(load(folder_ / "no" / "such" / "folder", "attractor flow").has_value());
+  EXPECT_FALSE(load(file_, "attractor flow", shape()).has_value());
+  EXPECT_FALSE(load(folder_ / "no" / "such" / "folder", "attractor flow", shape()).has_value());
 }
 
 TEST_F(CheckpointFile, OfAnotherCommandIsRefused) {
   const Checkpoint original = full();
-  save_as_run(original);
+  save(view(original), file_);
   for (const std::string& command :
        {std::string(), std::string("attractor flow"), original.command + " ",
         original.command.substr(0, original.command.size() - 1)}) {
-    const std::string message = refusal([&] { load(file_, command); });
+    const std::string message = refusal([&] { load(file_, command, shape()); });
     EXPECT_SAYS(message, file_.string());
-    EXPECT_SAYS(message, "belongs to another run: " + original.command);
+    EXPECT_SAYS(message, "belongs to another run or to other data: " + original.command);
   }
 }
 
@@ -276,13 +296,14 @@ TEST_F(CheckpointFile, LengthsBeyondTheFileAreRefusedWithoutTakingMemory) {
   const std::size_t magic = bytes.find('\n') + 1;  // the length of the command follows
   for (const std::uint64_t length :
        {std::uint64_t{1} << 33, std::uint64_t{1} << 61, ~std::uint64_t{0}, ~std::uint64_t{0} / 8}) {
-    std::string damaged = bytes;
-    std::memcpy(damaged.data() + magic, &length, 8);
-    EXPECT_SAYS(refusal([&] { parse_checkpoint(damaged, "the file"); }), "the file is cut short");
-    // And for the state, whose length follows the command.
-    damaged = bytes;
-    std::memcpy(damaged.data() + magic + 8 + full().command.size(), &length, 8);
-    EXPECT_SAYS(refusal([&] { parse_checkpoint(damaged, "the file"); }), "the file is cut short");
+    // Of the command, and of the state, which follows it.
+    for (const std::size_t at : {magic, magic + 8 + full().command.size()}) {
+      std::string damaged = bytes;
+      std::memcpy(damaged.data() + at, &length, 8);
+      EXPECT_SAYS(refusal([&] { parse_checkpoint(damaged, "the file"); }), "checksum");
+      EXPECT_SAYS(refusal([&] { parse_checkpoint(sealed_again(damaged), "the file"); }),
+                  "the file is cut short");
+    }
   }
 }
 
@@ -295,22 +316,155 @@ TEST_F(CheckpointFile, WithSomethingAfterItsEndIsRefused) {
 
 TEST_F(CheckpointFile, ForeignFilesAreRefusedWithTheirNameAndAdvice) {
   std::string next_version = bytes_of(full());
-  next_version[next_version.find('\n') - 1] = '3';
+  next_version[next_version.find('\n') - 1] = '9';
   for (const std::string& content :
        {std::string(), std::string("hello"), std::string(1000, '\0'), next_version}) {
     write_file(file_, content);
-    const std::string message = refusal([&] { load(file_, "attractor flow"); });
+    const std::string message = refusal([&] { load(file_, "attractor flow", shape()); });
     EXPECT_SAYS(message, file_.string() + " is not a checkpoint of this version");
     EXPECT_SAYS(message, "delete it to start the run again");
   }
-  EXPECT_SAYS(refusal([&] { load(folder_, "attractor flow"); }), "not a file");
+  EXPECT_SAYS(refusal([&] { load(folder_, "attractor flow", shape()); }), "not a file");
+}
+
+// Whoever writes a checkpoint with a right checksum and a wrong content is told what is wrong.
+TEST_F(CheckpointFile, WithARightChecksumAndAWrongContentIsRefused) {
+  struct Wrong {
+    const char* says;
+    std::function<void(Checkpoint&)> make;
+  };
+  const Wrong wrong[] = {
+      {"owners of tokens", [](Checkpoint& c) { c.owner.pop_back(); }},
+      {"owners of tokens", [](Checkpoint& c) { c.owner[3] = 4'000'000'000; }},
+      {"leaves out a number among owners", [](Checkpoint& c) { c.owner[9] = 5; }},
+      {"state of 20 numbers; this run has 21", [](Checkpoint& c) { c.progress.state.pop_back(); }},
+      {"state that is not finite", [](Checkpoint& c) { c.progress.state[7] = kNaN; }},
+      {"state that is not finite", [](Checkpoint& c) { c.progress.state[20] = -kInfinity; }},
+      {"a time that does not exist", [](Checkpoint& c) { c.progress.time = flow::Time(-1); }},
+      {"a time that does not exist",
+       [](Checkpoint& c) { c.progress.time = flow::Time(kInfinity); }},
+      {"a time that does not exist", [](Checkpoint& c) { c.progress.time = flow::Time(1, kNaN); }},
+      {"the step -1", [](Checkpoint& c) { c.progress.step = -1; }},
+      {"the step nan", [](Checkpoint& c) { c.progress.step = kNaN; }},
+      {"in the unit", [](Checkpoint& c) { c.progress.log_unit = kInfinity; }},
+      {"ahead of its outputs", [](Checkpoint& c) { c.progress.next_output = 51; }},
+      {"begun without an observation", [](Checkpoint& c) { c.progress.started = false; }},
+      {"0 places of tokens", [](Checkpoint& c) { c.order.clear(); }},
+      {"two tokens in one place", [](Checkpoint& c) { c.order[0] = 0, c.order[11] = 0; }},
+      {"among places", [](Checkpoint& c) { c.order[4] = 12; }},
+      {"need more", [](Checkpoint& c) { c.coalescences.pop_back(); }},
+      {"coalescence of tokens", [](Checkpoint& c) { c.coalescences[2].into = 12; }},
+      {"coalescence of tokens", [](Checkpoint& c) { c.coalescences[1].absorbed = 1; }},
+      {"coalescence of tokens", [](Checkpoint& c) { c.coalescences[0].error = kNaN; }},
+      {"coalescences out of order",
+       [](Checkpoint& c) { std::swap(c.coalescences[0], c.coalescences[4]); }},
+      {"coalescences after its time",
+       [](Checkpoint& c) { c.coalescences[4].time = flow::Time(1, 999); }},
+      {"book nan", [](Checkpoint& c) { c.book.numbers.front() = kNaN; }},
+      {"book -1", [](Checkpoint& c) { c.book.numbers[1] = -1; }},
+      {"book short", [](Checkpoint& c) { c.book.numbers.pop_back(); }},
+      {"book gone", [](Checkpoint& c) { c.book = {}; }},
+      {"book of others", [](Checkpoint& c) { c.book.parent[0] = 0; }},
+      {"11 labels of tokens", [](Checkpoint& c) { c.labels.pop_back(); }},
+      {"among labels of tokens", [](Checkpoint& c) { c.labels[5] = 77; }},
+      {"leaves out a number among labels",
+       [](Checkpoint& c) { c.labels = std::vector<std::uint32_t>(12, 1); }},
+      {"merger of tokens", [](Checkpoint& c) { c.merges[1].b = 12; }},
+      {"one already",
+       [](Checkpoint& c) {
+         c.merges[1] = {c.merges[1].time, 3, 0};
+       }},
+      {"one already",
+       [](Checkpoint& c) {
+         c.merges[1] = {c.merges[1].time, 2, 2};
+       }},
+      {"mergers at a time", [](Checkpoint& c) { c.merges[2].time = flow::Time(kNaN); }},
+      {"more clusters",
+       [](Checkpoint& c) {
+         for (std::uint32_t i = 0; i < 12; ++i) c.labels[i] = i;
+       }},
+      {"begun without an observation", [](Checkpoint& c) { c.series.clear(); }},
+      {"observations out of order", [](Checkpoint& c) { c.series[1].log10_time = kNaN; }},
+      {"observations after its time", [](Checkpoint& c) { c.series[2].log10_time = 400; }},
+      {"counts tokens", [](Checkpoint& c) { c.series[0].distinct_tokens = kNaN; }},
+      {"counts tokens", [](Checkpoint& c) { c.series[2].distinct_tokens = 1e300; }},
+      {"counts tokens", [](Checkpoint& c) { c.series[1].clusters = 0; }},
+      {"counts tokens", [](Checkpoint& c) { c.series[1].largest_cluster = 2.5; }},
+      {"begun without a snapshot", [](Checkpoint& c) { c.snapshots.clear(); }},
+      {"35 numbers in a snapshot", [](Checkpoint& c) { c.snapshots[1].positions.pop_back(); }},
+      {"snapshot that is not finite", [](Checkpoint& c) { c.snapshots[0].positions[9] = kNaN; }},
+      {"labels in a snapshot", [](Checkpoint& c) { c.snapshots[0].clusters.push_back(0); }},
+      {"labels of a snapshot", [](Checkpoint& c) { c.snapshots[1].clusters[2] = 0x80000000; }},
+      {"histogram", [](Checkpoint& c) { c.snapshots[1].cosine_histogram.resize(99); }},
+      {"histogram", [](Checkpoint& c) { c.snapshots[1].cosine_histogram[99] = kInfinity; }},
+      {"lengths in a snapshot", [](Checkpoint& c) { c.snapshots[0].norms.clear(); }},
+      {"a length that is none", [](Checkpoint& c) { c.snapshots[1].norms[3] = -1; }},
+      {"snapshots out of order", [](Checkpoint& c) { std::swap(c.snapshots[0], c.snapshots[1]); }},
+      {"snapshots after its time",
+       [](Checkpoint& c) { c.snapshots[1].time = flow::Time(1, 1000); }},
+      {"status of attention", [](Checkpoint& c) { c.layer_status = static_cast<LayerStatus>(9); }},
+  };
+  for (const Wrong& one : wrong) {
+    Checkpoint c = full();
+    one.make(c);
+    save(view(c), file_);  // with a right checksum
+    EXPECT_NO_THROW(parse_checkpoint(read_file(file_, 1 << 24), "x")) << one.says;
+    const std::string message = refusal([&] { load(file_, c.command, shape()); });
+    EXPECT_SAYS(message, one.says);
+    EXPECT_SAYS(message, file_.string());
+    EXPECT_SAYS(message, "delete it to start the run again");
+  }
+}
+
+// The same content is of no run with other tokens.
+TEST_F(CheckpointFile, OfARunOfAnotherShapeIsRefused) {
+  const Checkpoint original = full();
+  save(view(original), file_);
+  const auto refused = [&](const std::function<void(RunShape&)>& change) {
+    RunShape other = shape();
+    change(other);
+    return refusal([&] { load(file_, original.command, other); });
+  };
+  EXPECT_EQ(refused([](RunShape&) {}), "");
+  EXPECT_SAYS(refused([](RunShape& s) { s.tokens = 11; }), "12 owners of tokens");
+  EXPECT_SAYS(refused([](RunShape& s) { s.tokens = 13; }), "13 tokens in dimension 3 need 13");
+  EXPECT_SAYS(refused([](RunShape& s) { s.dim = s.width = 4; }), "21 numbers; this run has 28");
+  EXPECT_SAYS(refused([](RunShape& s) { s.dim = 2; }), "numbers in a snapshot");
+  EXPECT_SAYS(refused([](RunShape& s) { s.width = 1; }), "21 numbers; this run has 7");
+  EXPECT_SAYS(refused([](RunShape& s) { s.lengths = false; }), "lengths in a snapshot");
+  EXPECT_SAYS(refused([](RunShape& s) { s.watched = false; }), "labels of tokens");
+  EXPECT_SAYS(refused([](RunShape& s) { s.ordered = false; }), "places of tokens");
+  EXPECT_SAYS(refused([](RunShape& s) { s.outputs = 41; }), "ahead of its outputs");
+  EXPECT_EQ(refused([](RunShape& s) { s.outputs = 0; }), "");
+}
+
+TEST_F(CheckpointFile, TokensOffTheSphereAreRefused) {
+  Checkpoint c = full();
+  RunShape on_sphere = shape();
+  on_sphere.on_sphere = true;
+  on_sphere.lengths = false;
+  const auto normalised = [](std::vector<double>& tokens) {
+    for (std::size_t i = 0; i < tokens.size(); i += 3) {
+      const double length = norm(std::span(tokens).subspan(i, 3));
+      for (std::size_t k = i; k < i + 3; ++k) tokens[k] /= length;
+    }
+  };
+  normalised(c.progress.state);
+  for (Snapshot& s : c.snapshots) normalised(s.positions), s.norms.clear();
+  EXPECT_EQ(refusal([&] { validate(c, on_sphere, "x"); }), "");
+  Checkpoint off = c;
+  off.progress.state[4] += 1e-6;
+  EXPECT_SAYS(refusal([&] { validate(off, on_sphere, "x"); }), "off the sphere in its state");
+  off = c;
+  off.snapshots[1].positions[0] += 1e-6;
+  EXPECT_SAYS(refusal([&] { validate(off, on_sphere, "x"); }), "off the sphere in a snapshot");
 }
 
 TEST_F(CheckpointFile, AFailedSaveKeepsTheLastOne) {
-  save_as_run(full());
+  save(view(full()), file_);
   const std::string before = read_file(file_, 1 << 24);
   fs::create_directory(folder_ / "checkpoint.partial");  // the place it is written to is taken
-  EXPECT_NE(refusal([&] { save_as_run(full()); }), "");
+  EXPECT_NE(refusal([&] { save(view(full()), file_); }), "");
   EXPECT_TRUE(read_file(file_, 1 << 24) == before);
 }
 

@@ -8,6 +8,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/experiment/context_experiment.hpp"
 #include "attractor/experiment/equiangular_experiment.hpp"
+#include "attractor/experiment/example_parameters.hpp"
 #include "attractor/experiment/flow_experiment.hpp"
 #include "attractor/experiment/flow_result.hpp"
 #include "attractor/experiment/forecast_experiment.hpp"
@@ -35,6 +36,35 @@ ParameterKind kind_of(const ParameterList& parameters, const std::string& name) 
   return ParameterKind::unknown;
 }
 
+// ---- Which parameters are files: none, unless it is said here.
+
+template <class Parameters>
+std::vector<std::string> files_of(const Parameters&) {
+  return {};
+}
+std::vector<std::string> files_of(const FlowParameters& p) { return input_files(p); }
+std::vector<std::string> files_of(const SelectParameters& p) { return problem_files(p.data); }
+std::vector<std::string> files_of(const MeanfieldParameters& p) {
+  return p.tokens_file.empty() ? std::vector<std::string>{} : std::vector{p.tokens_file};
+}
+
+/// For commands that know nothing of a directory they were started in.
+template <class Parameters>
+void take_files_from(Parameters&, const std::string&) {}
+void take_files_from(MeanfieldParameters& p, const std::string& directory) {
+  if (!directory.empty() && !p.tokens_file.empty() && p.tokens_file.front() != '/')
+    p.tokens_file = directory + "/" + p.tokens_file;
+}
+
+template <class Parameters>
+auto files_named_by(ParameterList (*all)(Parameters&)) {
+  return [all](const Settings& settings) {
+    Parameters p;
+    set_all(settings, all(p));
+    return files_of(p);
+  };
+}
+
 template <class Parameters>
 Command question(const std::string& name) {
   return {.name = name,
@@ -48,10 +78,13 @@ Command question(const std::string& name) {
                 Parameters p;
                 return kind_of(list(p), parameter);
               },
+          .files = files_named_by<Parameters>(list),
           .run =
-              [name](const Settings& settings, const std::string&, const AskContext& context) {
+              [name](const Settings& settings, const std::string& files_from,
+                     const AskContext& context) {
                 Parameters now, usual;
                 set_all(settings, list(now));
+                take_files_from(now, files_from);
                 const Answer answer = ask(now, context);
                 if (context.stopped()) return Outcome{.summary = {}, .interrupted = true};
                 const Question asked{"attractor " + name, list(now), list(usual)};
@@ -115,6 +148,7 @@ Command runner(const std::string& name, ParameterList (*all)(Parameters&), auto 
                 Parameters p;
                 return kind_of(all(p), parameter);
               },
+          .files = files_named_by<Parameters>(all),
           .run = run};
 }
 

@@ -25,6 +25,7 @@ struct Command {
   std::string name;                            // "flow", "reduce pair"
   std::function<void(const Settings&)> check;  // names and ranges; throws Error
   std::function<ParameterKind(const std::string& name)> kind;
+  std::function<std::vector<std::string>(const Settings&)> files;  // that the settings name
   /// Throws Error on what is refused. `files_from`: where relative files are meant from.
   std::function<Outcome(const Settings&, const std::string& files_from, const AskContext&)> run;
 };

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <utility>
 
 #include "attractor/base/error.hpp"
 #include "attractor/meanfield/distances.hpp"
@@ -20,33 +21,76 @@ using report::curve;
 using report::Series;
 
 struct Run {
-  std::string name, command;
+  std::string name;
   std::vector<double> log10_time;
   std::size_t tokens = 0, dim = 0;
-  std::vector<double> positions;
+  std::vector<double> positions;  // directions, where tokens have lengths
+  std::vector<double> lengths;    // empty: none beside the positions
 
+  std::size_t snapshots() const { return log10_time.size(); }
   std::span<const double> at(std::size_t snapshot) const {
     return std::span(positions).subspan(snapshot * tokens * dim, tokens * dim);
   }
 };
 
+void refuse(bool wrong, const std::string& sentence) {
+  if (wrong) throw Error(sentence);
+}
+
+std::vector<double> read_times(const Hdf5Reader& file, const std::string& name,
+                               std::size_t snapshots) {
+  std::vector<double> times = file.read("/snapshots/log10_time").data;
+  refuse(times.size() != snapshots,
+         fmt::format("{} has {} times for {} snapshots", name, times.size(), snapshots));
+  for (const double t : times)  // t = 0 is -infinity here
+    refuse(std::isnan(t) || t == std::numeric_limits<double>::infinity(),
+           fmt::format("{} holds a snapshot at log10_time {}", name, t));
+  refuse(!std::is_sorted(times.begin(), times.end()),
+         fmt::format("{} holds snapshots that are not in the order of time", name));
+  return times;
+}
+
+std::vector<double> read_lengths(const Hdf5Reader& file, const Run& run) {
+  if (!file.exists("/snapshots/norms")) return {};
+  Hdf5Array norms = file.read("/snapshots/norms");
+  refuse(norms.shape != std::vector<std::size_t>{run.snapshots(), run.tokens},
+         fmt::format("{} holds lengths of other tokens than its positions", run.name));
+  for (const double r : norms.data)
+    refuse(!(r >= 0 && std::isfinite(r)),
+           fmt::format("{} holds the length {} of a token; it cannot be compared", run.name, r));
+  return std::move(norms.data);
+}
+
 Run read_run(const std::string& name, const std::string& text) {
   if (text.empty()) throw Error(fmt::format("the {} run is missing; see --help", name));
   const std::filesystem::path given = text;
   const Hdf5Reader file(std::filesystem::is_directory(given) ? given / "result.h5" : given);
+  refuse(!file.exists("/snapshots/positions") || !file.exists("/snapshots/log10_time"),
+         fmt::format("{} holds no snapshots of tokens; two runs of attractor flow --out are needed",
+                     text));
   Hdf5Array positions = file.read("/snapshots/positions");
-  if (positions.shape.size() != 3 || positions.data.empty())
-    throw Error(fmt::format("{} holds no snapshots of tokens", text));
+  refuse(positions.shape.size() != 3 || positions.data.empty(),
+         fmt::format("{} holds no snapshots of tokens", text));
+  const std::size_t tokens = positions.shape[1], dim = positions.shape[2];
+  for (std::size_t k = 0; k < positions.data.size(); ++k)
+    refuse(!std::isfinite(positions.data[k]),
+           fmt::format("{} holds the position {} of token {} in snapshot {} (counted from 0); it "
+                       "cannot be compared",
+                       text, positions.data[k], k / dim % tokens, k / dim / tokens));
   Run run{.name = text,
-          .command = file.text_attribute("/", "command"),
-          .log10_time = file.read("/snapshots/log10_time").data,
-          .tokens = positions.shape[1],
-          .dim = positions.shape[2],
-          .positions = std::move(positions.data)};
-  if (run.log10_time.size() != positions.shape[0])
-    throw Error(fmt::format("{} has {} times for {} snapshots", text, run.log10_time.size(),
-                            positions.shape[0]));
+          .log10_time = read_times(file, text, positions.shape[0]),
+          .tokens = tokens,
+          .dim = dim,
+          .positions = std::move(positions.data),
+          .lengths = {}};
+  run.lengths = read_lengths(file, run);
   return run;
+}
+
+/// Tokens themselves instead of their directions.
+void stretch(Run& run) {
+  for (std::size_t i = 0; i < run.lengths.size(); ++i)
+    for (std::size_t c = 0; c < run.dim; ++c) run.positions[i * run.dim + c] *= run.lengths[i];
 }
 
 /// Snapshots at the same time are compared; others have no partner.
@@ -114,12 +158,14 @@ ParameterList list(CompareParameters& p) {
 }
 
 Answer ask(const CompareParameters& p, const AskContext&) {
-  const Run a = read_run("first", p.first), b = read_run("second", p.second);
+  Run a = read_run("first", p.first), b = read_run("second", p.second);
   if (a.tokens != b.tokens || a.dim != b.dim)
     throw Error(
         fmt::format("{} has {} tokens in dimension {}, {} has {} in dimension {}; equal "
                     "numbers are needed",
                     a.name, a.tokens, a.dim, b.name, b.tokens, b.dim));
+  const bool lengths = !a.lengths.empty() && !b.lengths.empty();
+  if (lengths) stretch(a), stretch(b);
   Table table{.name = "distances",
               .title = "Distance of the two runs at common times",
               .columns = {"time", "log10_time", "mean_distance", "largest_distance",
@@ -146,6 +192,15 @@ Answer ask(const CompareParameters& p, const AskContext&) {
   answer.values["wasserstein"] = number(last[5]);
   answer.values["times"] = table.rows.size();
   answer.tables = {table};
+  if (lengths != (!a.lengths.empty() || !b.lengths.empty()))
+    answer.remarks.push_back(
+        "Only one of the runs has lengths of tokens: directions are compared.");
+  const bool finite = std::all_of(table.rows.begin(), table.rows.end(), [](const auto& row) {
+    return std::isfinite(row[2]) && std::isfinite(row[3]) && std::isfinite(row[4]);
+  });
+  if (!finite)
+    answer.not_delivered =
+        "distances leave the range of double precision; scale the tokens of both runs down";
   answer.draw = [table] { return std::vector<PageFigure>{distance_figure(table)}; };
   return answer;
 }

@@ -1,7 +1,8 @@
 // `attractor compare`: how far two runs of `attractor flow` are apart, snapshot by snapshot. Two
 // starts under the same weights and noise (a coupling) contract or do not; token i of one run is
 // compared with token i of the other, and as sets: Wasserstein-1 on the circle, distance of means
-// in any dimension.
+// in any dimension. Where both runs have lengths of tokens they count. A file with a number that is
+// not finite is refused.
 #pragma once
 
 #include <string>

@@ -84,6 +84,11 @@ ParameterList list(training::ExampleOptions& o) {
   };
 }
 
+std::vector<std::string> problem_files(const std::string& data) {
+  if (data.starts_with(kPrefix)) return {};
+  return {data};
+}
+
 training::Problem load_problem(const std::string& data, const std::string& directory,
                                std::uint64_t seed) {
   if (data.starts_with(kPrefix))

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "attractor/experiment/parameter.hpp"
 #include "attractor/training/examples.hpp"
@@ -19,5 +20,8 @@ ParameterList list(training::ExampleOptions& options);
 /// that names no seed takes `seed`. Throws Error.
 training::Problem load_problem(const std::string& data, const std::string& directory,
                                std::uint64_t seed);
+
+/// The file that load_problem() reads: none for an example.
+std::vector<std::string> problem_files(const std::string& data);
 
 }  // namespace attractor::experiment

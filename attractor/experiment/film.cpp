@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "attractor/base/error.hpp"
@@ -90,6 +91,9 @@ FlowRecord read_film(const std::filesystem::path& run) {
     throw Error(fmt::format("{} holds snapshots of different sizes", run.string()));
   for (const double x : positions.data)
     if (!std::isfinite(x)) throw Error(fmt::format("{} holds the position {}", run.string(), x));
+  for (const double t : times)  // t = 0 is -infinity here
+    if (std::isnan(t) || t == std::numeric_limits<double>::infinity())
+      throw Error(fmt::format("{} holds a snapshot at log10_time {}", run.string(), t));
   for (const double label : clusters)
     if (!(label >= 0 && label < static_cast<double>(positions.shape[1])))
       throw Error(fmt::format("{} holds the cluster {}; allowed: 0 to {}", run.string(), label,

@@ -100,25 +100,23 @@ void check_weights(const FlowParameters& p) {
   const ParameterList parameters = list(copy);
   const std::pair<const char*, const std::string*> matrices[] = {
       {"query", &p.query}, {"key", &p.key}, {"value", &p.value}, {"output", &p.output}};
-  bool random = p.feed_forward != "none";
+  bool random =
+      p.feed_forward != "none" && (p.feed_forward_in.empty() || p.feed_forward_out.empty());
   for (const auto& [name, text] : matrices) {
     const bool kind = is_weight_kind(*text);
     random = random || (kind && *text != "identity");
-    refuse(!text->empty() && !kind && p.heads > 1 && name != std::string("output"),
-           fmt::format("{} = '{}' is one matrix for {} heads; files need --heads 1", name, *text,
-                       p.heads));
     refuse(!text->empty() && !kind && text->find_first_of("./:") == text->npos,
            fmt::format("{} = '{}' is not allowed; allowed: {}", name, *text,
                        find(parameters, name).words));
     refuse((*text == "qk" || *text == "minus-qk") && name != std::string("value"),
            fmt::format("{} = '{}' is not allowed; only value can be +-Q^T K", name, *text));
   }
-  refuse(p.redraw > 0 && !random, "redraw needs random weights or a feed-forward block");
-  const auto low = [](const std::string& kind) {
-    return kind == "gaussian" || kind == "orthogonal";
+  refuse(p.redraw > 0 && !random, "redraw needs random weights or a random feed-forward block");
+  const auto low = [](const std::string& text) {
+    return text == "gaussian" || text == "orthogonal" || (!text.empty() && !is_weight_kind(text));
   };
   refuse(p.rank > 0 && !(low(p.query) && low(p.key)),
-         fmt::format("rank = {} needs --query and --key gaussian or orthogonal", p.rank));
+         fmt::format("rank = {} needs --query and --key gaussian, orthogonal or in files", p.rank));
   refuse(p.rank > p.dim && p.init != "file",
          fmt::format("rank = {} is above dim = {}", p.rank, p.dim));
 }
@@ -207,6 +205,9 @@ void check_use(const FlowParameters& p, const std::vector<std::string>& given) {
       {"kernel", "dynamics", "radial", p.dynamics, p.dynamics == "radial"},
       {"width", "feed-forward", "relu or gelu", p.feed_forward, block},
       {"strength", "feed-forward", "relu or gelu", p.feed_forward, block},
+      {"feed-forward-in", "feed-forward", "relu or gelu", p.feed_forward, block},
+      {"feed-forward-bias", "feed-forward", "relu or gelu", p.feed_forward, block},
+      {"feed-forward-out", "feed-forward", "relu or gelu", p.feed_forward, block},
       {"noise-substeps", "noise", "above 0", "0", noisy}};
   for (const Need& need : needs)
     refuse(!need.met && is_given(need.name),

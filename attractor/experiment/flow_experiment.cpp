@@ -154,6 +154,7 @@ class Experiment {
                  p.exact_limit},
         tree_(count_, start_.dim, options_.cluster_radius) {
     check_step(p, model_.flow().log_unit());
+    command_ += data_digest();
     record_.engine = model_.engine();
     keeps_ = model_.flow().largest(context.directory.empty() ? 0 : 1) > 0;
   }
@@ -203,11 +204,30 @@ class Experiment {
     return record;
   }
 
+  // Tells runs of other tokens or other weights apart: files may have changed under their names.
+  std::string data_digest() const {
+    Checksum sum;
+    sum.add_all(std::span<const double>(start_.data));
+    model_.first_weights().add_to(sum);
+    return fmt::format(" (data {:016x})", sum.value());
+  }
+
+  RunShape shape() const {
+    return {.tokens = count_,
+            .dim = start_.dim,
+            .width = model_.width(),
+            .outputs = plan_.outputs.size(),
+            .on_sphere = p_.space == "sphere",
+            .lengths = model_.has_lengths(),
+            .watched = model_.watchable(),
+            .ordered = !model_.order().empty()};
+  }
+
   std::filesystem::path checkpoint_file() const { return context_.directory / "checkpoint.bin"; }
 
   void resume_or_start() {
     std::optional<Checkpoint> saved;
-    if (!context_.directory.empty()) saved = load(checkpoint_file(), command_);
+    if (!context_.directory.empty()) saved = load(checkpoint_file(), command_, shape());
     if (model_.flow().largest(saved ? 1 : 0) == 0) {
       if (model_.watchable()) tree_.start(flow::Time(0), start_.data, model_.groups().owner());
       progress_.state = model_.begin(std::move(start_.data));
@@ -225,6 +245,7 @@ class Experiment {
     model_.groups().restore(std::move(saved.owner), std::move(saved.coalescences), saved.book,
                             start_.dim);
     tree_.restore(std::move(saved.merges), std::move(saved.labels));
+    model_.restore(std::move(saved.order), saved.layer_status);
     record_.series = std::move(saved.series);
     record_.snapshots = std::move(saved.snapshots);
   }
@@ -305,7 +326,11 @@ class Experiment {
 
   void checkpoint() const {
     const auto write = [&](const flow::Progress& progress) {
-      save({command_, progress, model_.groups(), tree_, record_.series, record_.snapshots},
+      const depth::TokenGroups& groups = model_.groups();
+      const depth::TokenGroups::Book book = groups.book();
+      save({command_, progress, groups.owner(), tree_.labels(), model_.order(),
+            model_.layer_status(), groups.coalescences(), book, tree_.merges(),
+            record_.series, record_.snapshots},
            checkpoint_file());
     };
     if (!model_.distributed()) return write(progress_);
@@ -348,6 +373,8 @@ class Experiment {
     record_.velocity_error = model_.velocity_error();
     record_.head_entropies = model_.head_entropies(progress_.time, state);
     record_.selected = model_.selected(progress_.time, state);
+    record_.weights = model_.first_weights();
+    if (p_.redraw > 0) record_.last_weights = model_.last_weights(progress_.time);
     record_.coalescences = model_.groups().coalescences();
     record_.merge_error = model_.groups().merge_error();
     // Of what the stepper leaves, a tolerance, and of what the linear equation leaves out.

@@ -8,67 +8,17 @@
 #include <numeric>
 #include <utility>
 
-#include "attractor/attention/weights.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/experiment/flow_distributed.hpp"
 #include "attractor/observe/inside_groups.hpp"
-#include "attractor/tokens/token_file.hpp"
 
 namespace attractor::experiment {
 namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-// ---- Weights.
-
-WeightKind kind_of(const std::string& text) {
-  return text.empty() ? WeightKind::identity : weight_kind_named(text);
-}
-
-bool is_file(const std::string& text) { return !text.empty() && !is_weight_kind(text); }
-
-std::vector<double> matrix_file(const std::string& file, std::size_t dim) {
-  return read_square_matrix(file, dim).data;
-}
-
-std::vector<Head> heads_of(const FlowParameters& p, std::size_t dim, std::uint64_t period) {
-  const auto plan_kind = [](const std::string& text) {
-    return is_file(text) ? WeightKind::identity : kind_of(text);
-  };
-  std::vector<Head> heads;
-  for (std::uint64_t h = 0; h < p.heads; ++h) {
-    HeadPlan plan{.query = plan_kind(p.query),
-                  .key = plan_kind(p.key),
-                  .value = plan_kind(p.value),
-                  .rank = p.rank};
-    const bool product = plan.value == WeightKind::qk || plan.value == WeightKind::minus_qk;
-    const double sign = plan.value == WeightKind::qk ? 1 : -1;
-    if (product) plan.value = WeightKind::identity;
-    Head head = draw_head(plan, dim, p.seed, period, h);
-    if (is_file(p.query)) head.query = matrix_file(p.query, dim);
-    if (is_file(p.key)) head.key = matrix_file(p.key, dim);
-    if (is_file(p.value)) head.value = matrix_file(p.value, dim);
-    if (product) head.value = query_key_product(head.query, head.key, dim, sign);
-    heads.push_back(std::move(head));
-  }
-  return heads;
-}
-
-std::vector<double> output_of(const FlowParameters& p, std::size_t dim, std::uint64_t period) {
-  if (is_file(p.output)) return matrix_file(p.output, dim);
-  return draw_weights(kind_of(p.output), dim, dim,
-                      {.seed = p.seed, .matrix = "output", .period = period});
-}
-
-depth::FeedForward block_of(const FlowParameters& p, std::size_t dim, std::uint64_t period) {
-  return depth::draw_feed_forward(depth::activation_named(p.feed_forward), dim,
-                                  p.width > 0 ? p.width : 4 * dim, p.strength, p.seed, period);
-}
-
-// ---- Flows.
-
-Attention attention_of(const FlowParameters& p, std::size_t dim) {
-  Head head = heads_of(p, dim, 0).front();
+Attention attention_of(const FlowParameters& p, std::size_t dim, FlowWeights weights) {
+  Head& head = weights.heads.front();
   return {.rule = rule_named(p.dynamics),
           .beta = p.beta,
           .dim = dim,
@@ -78,25 +28,13 @@ Attention attention_of(const FlowParameters& p, std::size_t dim) {
           .value = std::move(head.value)};
 }
 
-std::vector<double> gain_of(const FlowParameters& p, std::size_t dim) {
-  if (p.gain.empty()) return {};
-  const Array array = read_array(p.gain);
-  if (array.data.size() != dim)
-    throw Error(
-        fmt::format("{} has {} numbers; dim = {} are needed", p.gain, array.data.size(), dim));
-  for (const double g : array.data)
-    if (!std::isfinite(g))
-      throw Error(fmt::format("{} holds {}; finite numbers are needed", p.gain, g));
-  return array.data;
-}
-
-depth::Architecture architecture_of(const FlowParameters& p, std::size_t dim) {
+depth::Architecture architecture_of(const FlowParameters& p, std::size_t dim, FlowWeights weights) {
   depth::Architecture a;
   a.layer.rule = layer_rule_named(p.dynamics);
   a.layer.beta = p.beta;
   a.layer.dim = dim;
-  a.layer.heads = heads_of(p, dim, 0);
-  a.layer.output = output_of(p, dim, 0);
+  a.layer.heads = std::move(weights.heads);
+  a.layer.output = std::move(weights.output);
   a.layer.mask.causal = p.mask == "causal";
   if (p.window > 0) a.layer.mask.window = p.window;
   a.layer.mask.slope = p.distance_bias;
@@ -107,8 +45,8 @@ depth::Architecture architecture_of(const FlowParameters& p, std::size_t dim) {
   a.alpha_power = p.alpha_power;
   a.switch_time = p.switch_time;
   a.deepnorm_scale = p.deepnorm_scale;
-  a.gain = gain_of(p, dim);
-  a.feed_forward = block_of(p, dim, 0);
+  a.gain = std::move(weights.gain);
+  a.feed_forward = std::move(weights.block);
   a.noise = p.noise;
   a.common_noise = p.common_noise;
   return a;
@@ -123,7 +61,7 @@ Attention energy_attention(const FlowParameters& p, std::size_t dim) {
 
 FlowModel::FlowModel(const FlowParameters& p, std::size_t tokens, std::size_t dim,
                      double merge_radius, bool distributed)
-    : parameters_(p), dim_(dim) {
+    : parameters_(p), dim_(dim), weights_(p, dim) {
   const std::string engine = engine_of(p, tokens, dim);
   if (is_linear(p.engine) && engine != p.engine) throw Error(engine_refusal(p, tokens, dim));
   if (engine == "circle" && stepper_of(p) != "adaptive") {
@@ -139,7 +77,7 @@ FlowModel::FlowModel(const FlowParameters& p, std::size_t tokens, std::size_t di
             .rule = rule_named(p.dynamics), .beta = p.beta, .accuracy = p.accuracy},
         tokens);
     sorted_groups_ = depth::TokenGroups(tokens);
-    observed_ = attention_of(p, dim);
+    observed_ = attention_of(p, dim, weights_.at(0));
   } else if (engine == "sphere" || engine == "moments") {
     const depth::FieldFlowSettings settings{
         .rule = rule_named(p.dynamics), .beta = p.beta, .accuracy = p.accuracy, .dim = dim};
@@ -148,14 +86,14 @@ FlowModel::FlowModel(const FlowParameters& p, std::size_t tokens, std::size_t di
     else
       moments_.emplace(settings, tokens);
     sorted_groups_ = depth::TokenGroups(tokens);
-    observed_ = attention_of(p, dim);
+    observed_ = attention_of(p, dim, weights_.at(0));
   } else if (engine == "dense") {
-    plain_.emplace(attention_of(p, dim), tokens, merge_radius);
+    plain_.emplace(attention_of(p, dim, weights_.at(0)), tokens, merge_radius);
     if (p.precision == "single") plain_->set_precision(Precision::f32);
     observed_ = plain_->attention();
     if (distributed) distributed_.emplace(observed_, tokens);
   } else {
-    general_.emplace(architecture_of(p, dim), tokens);
+    general_.emplace(architecture_of(p, dim, weights_.at(0)), tokens);
     observed_ = energy_attention(p, dim);
   }
   logit_bound_ = observed_.logit_bound();
@@ -264,10 +202,27 @@ void FlowModel::enter(const flow::Time& now, std::vector<double>& state) {
   if (!general_) return;
   general_->simplify(now, state);
   if (parameters_.redraw == 0) return;
-  const auto period =
-      static_cast<std::uint64_t>(std::floor(now.value() / parameters_.redraw * (1 + 1e-12)));
-  general_->set_weights(heads_of(parameters_, dim_, period), output_of(parameters_, dim_, period),
-                        block_of(parameters_, dim_, period));
+  // A run resumed at its end has no period left to enter: it is still in the one before.
+  const bool ended = !(now < flow::Time(parameters_.time));
+  FlowWeights w = weights_.at(ended ? period_before(now)
+                                    : static_cast<std::uint64_t>(std::floor(
+                                          now.value() / parameters_.redraw * (1 + 1e-12))));
+  general_->set_weights(std::move(w.heads), std::move(w.output), std::move(w.block));
+}
+
+std::uint64_t FlowModel::period_before(const flow::Time& end) const {
+  if (parameters_.redraw == 0) return 0;
+  const double periods = std::ceil(end.value() / parameters_.redraw * (1 - 1e-12));
+  return periods > 1 ? static_cast<std::uint64_t>(periods) - 1 : 0;
+}
+
+std::span<const std::uint32_t> FlowModel::order() const {
+  return circle_ ? circle_->order() : std::span<const std::uint32_t>();
+}
+
+void FlowModel::restore(std::vector<std::uint32_t> order, LayerStatus status) {
+  if (circle_) circle_->set_order(std::move(order));
+  if (general_) general_->set_status(status);
 }
 
 observe::Observation FlowModel::observe(const flow::Time& time, std::span<const double> state,

@@ -18,6 +18,7 @@
 #include "attractor/depth/moments_flow.hpp"
 #include "attractor/depth/sphere_flow.hpp"
 #include "attractor/experiment/flow_parameters.hpp"
+#include "attractor/experiment/flow_weights.hpp"
 #include "attractor/flow/run.hpp"
 #include "attractor/observe/observation.hpp"
 
@@ -58,6 +59,17 @@ class FlowModel {
   /// Makes the flow what it is from `now` on: at the start, at each change, and after a resume.
   void enter(const flow::Time& now, std::vector<double>& state);
 
+  /// The weights at the start, and those in force when a run has come to `end`.
+  FlowWeights first_weights() const { return weights_.at(0); }
+  FlowWeights last_weights(const flow::Time& end) const { return weights_.at(period_before(end)); }
+
+  /// Numbers for each token of a state.
+  std::size_t width() const { return circle_ ? 1 : dim_; }
+  /// Where an engine that moves tokens about keeps them, beside groups(); empty: it does not.
+  std::span<const std::uint32_t> order() const;
+  /// For a resumed run.
+  void restore(std::vector<std::uint32_t> order, LayerStatus status);
+
   /// All that is measured of a state.
   observe::Observation observe(const flow::Time& time, std::span<const double> state,
                                const observe::ObserveOptions& options, bool thorough) const;
@@ -74,6 +86,7 @@ class FlowModel {
 
  private:
   void keep_order(std::span<const std::uint32_t> order);
+  std::uint64_t period_before(const flow::Time& end) const;
   void know_energy(std::span<const double> state, observe::Observation& o) const;
   double layer_cosine(const flow::Time& time, std::span<const double> state) const;
   void observe_layer(const flow::Time& time, std::span<const double> state, bool affordable,
@@ -81,6 +94,7 @@ class FlowModel {
 
   FlowParameters parameters_;
   std::size_t dim_;
+  WeightSource weights_;
   std::optional<depth::AttentionFlow> plain_;
   std::optional<depth::LayerFlow> general_;
   std::optional<depth::CircleFlow> circle_;

@@ -15,6 +15,7 @@ namespace {
 
 constexpr const char* kWeightWords =
     "identity, gaussian, goe, wigner, orthogonal, psd, or a file: .npy or HDF5[:/dataset]";
+constexpr const char* kFileWords = ".npy or HDF5[:/dataset]";
 
 ParameterList dynamics_list(FlowParameters& p) {
   const std::string group = "Dynamics";
@@ -67,17 +68,18 @@ ParameterList weight_list(FlowParameters& p) {
   return {
       {.name = "query",
        .group = group,
-       .help = "Q (default identity)",
+       .help = "Q (default identity); a file has the shape (heads, rank, dim)",
        .target = &p.query,
        .words = kWeightWords},
       {.name = "key",
        .group = group,
-       .help = "K (default identity)",
+       .help = "K (default identity); a file has the shape (heads, rank, dim)",
        .target = &p.key,
        .words = kWeightWords},
       {.name = "value",
        .group = group,
-       .help = "V (default identity); qk and minus-qk: +-Q^T K",
+       .help = "V (default identity); qk and minus-qk: +-Q^T K; a file has the shape (heads, dim, "
+               "dim)",
        .target = &p.value,
        .words = "qk, minus-qk, identity, gaussian, goe, wigner, orthogonal, psd, or a file: .npy "
                 "or HDF5[:/dataset]"},
@@ -88,13 +90,13 @@ ParameterList weight_list(FlowParameters& p) {
        .words = kWeightWords},
       {.name = "heads",
        .group = group,
-       .help = "number of heads, each with its own draw of Q, K, V",
+       .help = "number of heads, each with its own Q, K, V",
        .target = &p.heads,
        .least = 1,
        .most = 256},
       {.name = "rank",
        .group = group,
-       .help = "rows of Q and K when they are gaussian or orthogonal; 0: dim",
+       .help = "rows of Q and K when they are gaussian, orthogonal or in files; 0: dim",
        .target = &p.rank,
        .most = 65536},
       {.name = "redraw",
@@ -162,12 +164,27 @@ ParameterList architecture_list(FlowParameters& p) {
        .words = ".npy or HDF5[:/dataset] of dim numbers"},
       {.name = "feed-forward",
        .group = group,
-       .help = "random block W_2 act(W_1 x) beside attention",
+       .help = "block W_2 act(W_1 x + b) beside attention; random, b = 0, but for what files give",
        .target = &p.feed_forward,
        .choices = {"none", "relu", "gelu"}},
+      {.name = "feed-forward-in",
+       .group = group,
+       .help = "feed-forward: W_1, of the shape (width, dim)",
+       .target = &p.feed_forward_in,
+       .words = kFileWords},
+      {.name = "feed-forward-bias",
+       .group = group,
+       .help = "feed-forward: b, of the shape (width)",
+       .target = &p.feed_forward_bias,
+       .words = kFileWords},
+      {.name = "feed-forward-out",
+       .group = group,
+       .help = "feed-forward: W_2, of the shape (dim, width)",
+       .target = &p.feed_forward_out,
+       .words = kFileWords},
       {.name = "width",
        .group = group,
-       .help = "feed-forward: hidden width; 0: 4 dim",
+       .help = "feed-forward: hidden width; 0: that of the files, or 4 dim",
        .target = &p.width,
        .most = 1e6},
       {.name = "strength",
@@ -252,7 +269,7 @@ ParameterList start_list(FlowParameters& p) {
        .group = group,
        .help = "file: one token a row",
        .target = &p.tokens_file,
-       .words = ".npy or HDF5[:/dataset]"},
+       .words = kFileWords},
   };
 }
 
@@ -368,6 +385,17 @@ ParameterList output_list(FlowParameters& p) {
 
 constexpr std::size_t kMany = 20'000;  // tokens from which auto looks at engines in O(n)
 
+/// All parameters that name a file now.
+std::vector<std::string*> files_of(FlowParameters& p) {
+  std::vector<std::string*> files;
+  for (std::string* matrix : {&p.query, &p.key, &p.value, &p.output})
+    if (!matrix->empty() && !is_weight_kind(*matrix)) files.push_back(matrix);
+  for (std::string* file :
+       {&p.gain, &p.feed_forward_in, &p.feed_forward_bias, &p.feed_forward_out, &p.tokens_file})
+    if (!file->empty()) files.push_back(file);
+  return files;
+}
+
 }  // namespace
 
 ParameterList list(FlowParameters& p) {
@@ -379,10 +407,16 @@ ParameterList list(FlowParameters& p) {
 }
 
 FlowParameters with_files_from(FlowParameters p, const std::string& directory) {
-  for (std::string* file : {&p.query, &p.key, &p.value, &p.output, &p.gain, &p.tokens_file})
-    if (!file->empty() && !is_weight_kind(*file) && !directory.empty() && file->front() != '/')
-      *file = directory + "/" + *file;
+  for (std::string* file : files_of(p))
+    if (!directory.empty() && file->front() != '/') *file = directory + "/" + *file;
   return p;
+}
+
+std::vector<std::string> input_files(const FlowParameters& p) {
+  FlowParameters copy = p;
+  std::vector<std::string> names;
+  for (const std::string* file : files_of(copy)) names.push_back(*file);
+  return names;
 }
 
 bool is_weight_kind(std::string_view text) {

@@ -26,7 +26,8 @@ struct FlowParameters {
   double alpha = 1, alpha_power = 0, switch_time = 1, deepnorm_scale = 1;
   std::string gain;  // file
   std::string feed_forward = "none";
-  std::uint64_t width = 0;  // 0: 4 dim
+  std::string feed_forward_in, feed_forward_bias, feed_forward_out;  // files; empty: drawn, bias 0
+  std::uint64_t width = 0;  // 0: that of the files, or 4 dim
   double strength = 1;
   double noise = 0, common_noise = 0;
   std::uint64_t noise_substeps = 1;
@@ -66,6 +67,9 @@ void check_use(const FlowParameters& p, const std::vector<std::string>& given);
 
 /// A word for random weights (attention/weights.hpp), not a file.
 bool is_weight_kind(std::string_view text);
+
+/// The files that the parameters name, as they name them.
+std::vector<std::string> input_files(const FlowParameters& p);
 
 /// Relative file names taken from `directory` (empty: as they are).
 FlowParameters with_files_from(FlowParameters p, const std::string& directory);

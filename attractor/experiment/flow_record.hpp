@@ -11,6 +11,7 @@
 #include "attractor/attention/attention_layer.hpp"
 #include "attractor/depth/token_groups.hpp"
 #include "attractor/experiment/flow_parameters.hpp"
+#include "attractor/experiment/flow_weights.hpp"
 #include "attractor/flow/status.hpp"
 #include "attractor/observe/merge_tree.hpp"
 #include "attractor/observe/observation.hpp"
@@ -49,6 +50,8 @@ struct FlowRecord {
   std::vector<double> head_entropies;                              // at the end, for general layers
   std::vector<std::uint32_t> selected;               // hardmax: what each token selects at the end
   LayerStatus layer_status = LayerStatus::complete;  // worst of all attention maps
+  FlowWeights weights;                               // at the start
+  FlowWeights last_weights;                          // at the end, where they are redrawn
 };
 
 }  // namespace attractor::experiment

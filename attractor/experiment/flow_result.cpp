@@ -112,6 +112,41 @@ void write_merges(const FlowRecord& r, Hdf5Writer& file) {
                                     [](const Coalescence& c) { return log10_of(c.time); });
 }
 
+constexpr std::size_t kMostWeights = std::size_t{1} << 24;  // numbers of one set that are kept
+
+/// One matrix of all heads, heads x rows x dim.
+void write_heads(const FlowRecord& r, const std::vector<Head>& heads,
+                 std::vector<double> Head::*matrix, const std::string& path, Hdf5Writer& file) {
+  std::vector<double> all;
+  for (const Head& head : heads)
+    all.insert(all.end(), (head.*matrix).begin(), (head.*matrix).end());
+  if (!all.empty())
+    file.dataset(path, all, {heads.size(), all.size() / heads.size() / r.dim, r.dim});
+}
+
+void write_weight_set(const FlowRecord& r, const FlowWeights& weights, const std::string& group,
+                      Hdf5Writer& file) {
+  const std::size_t numbers = weights.numbers();
+  if (numbers == 0) return;
+  file.group(group);
+  file.attribute(group, "numbers", numbers);
+  file.attribute(group, "left_out", numbers > kMostWeights);
+  if (numbers > kMostWeights) return;
+  write_heads(r, weights.heads, &Head::query, group + "/query", file);
+  write_heads(r, weights.heads, &Head::key, group + "/key", file);
+  write_heads(r, weights.heads, &Head::value, group + "/value", file);
+  const std::size_t dim = r.dim, width = weights.block.width;
+  const auto write = [&](const char* name, const std::vector<double>& values,
+                         const Hdf5Writer::Shape& shape) {
+    if (!values.empty()) file.dataset(group + "/" + name, values, shape);
+  };
+  write("output", weights.output, {dim, dim});
+  write("feed_forward_in", weights.block.in, {width, dim});
+  write("feed_forward_bias", weights.block.bias, {width});
+  write("feed_forward_out", weights.block.out, {dim, width});
+  write("gain", weights.gain, {dim});
+}
+
 // Tokens in each cluster, largest first; the 100 largest.
 std::vector<std::size_t> cluster_sizes(const Snapshot& snapshot) {
   const std::size_t count =
@@ -182,6 +217,8 @@ void write_result_file(const FlowRecord& record, const std::filesystem::path& pa
   write_series(record, file);
   write_snapshots(record, file);
   write_merges(record, file);
+  write_weight_set(record, record.weights, "/weights", file);
+  write_weight_set(record, record.last_weights, "/weights/last", file);
   file.dataset("/final/owner", record.owner, {record.owner.size()});
   if (!record.selected.empty())
     file.dataset("/final/selected", record.selected,
@@ -200,7 +237,10 @@ double result_bytes(std::size_t tokens, std::size_t dim, const FlowParameters& p
   const double numbers = static_cast<double>(tokens) * static_cast<double>(dim);
   const auto kept = static_cast<double>(snapshot_count(parameters, tokens * dim));
   const double rows = static_cast<double>(parameters.outputs);
-  return 2 * kept * numbers * 8 + rows * 200 + static_cast<double>(tokens) * 64 + 2e6;
+  const std::size_t set = weight_numbers(parameters, dim);
+  const double weights = set > kMostWeights ? 0 : static_cast<double>(set);
+  return (2 * kept * numbers + (parameters.redraw > 0 ? 2 : 1) * weights) * 8 + rows * 200 +
+         static_cast<double>(tokens) * 64 + 2e6;
 }
 
 }  // namespace attractor::experiment

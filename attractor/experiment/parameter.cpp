@@ -175,6 +175,8 @@ std::string set_from_toml(const ParameterList& list, const std::string& file) {
       started_in = node.ref<std::string>();
       continue;
     }
+    if ((key.str() == "command" && node.is_string()) || (key.str() == "inputs" && node.is_table()))
+      continue;  // of run directories (run_directory.hpp)
     try {
       set_from_node(find(list, key.str()), node);
     } catch (const Error& error) {

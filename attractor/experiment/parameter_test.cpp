@@ -302,6 +302,13 @@ TEST_F(Toml, ReturnsWhereTheRunWasStarted) {
   EXPECT_SAYS(refusal_of("started-in = 5"), "started-in");
 }
 
+TEST_F(Toml, PassesOverWhatRunDirectoriesKeep) {
+  EXPECT_EQ(refusal_of("command = 'flow'\nbeta = 4\n[inputs]\n'a b.npy' = '00'"), "");
+  EXPECT_EQ(beta_, 4);
+  EXPECT_SAYS(refusal_of("command = 5"), "command");
+  EXPECT_SAYS(refusal_of("inputs = 5"), "inputs");
+}
+
 TEST_F(Toml, TellsTheLineOfASyntaxError) {
   EXPECT_SAYS(refusal_of("beta = 1\ntokens = \ninit = 'cap'"), file_ + ", line 2: ");
   EXPECT_SAYS(refusal_of("beta = 1\n\n\nbeta = 2"), ", line 4: ");

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <numbers>
 #include <set>
 #include <utility>
 
+#include "attractor/base/checksum.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
 #include "attractor/experiment/checkpoint_file.hpp"
@@ -21,7 +21,7 @@ using training::Problem;
 
 constexpr std::uint64_t kFlowSteps = 3'000'000;
 constexpr std::size_t kRecorded = 20'000'000;  // numbers of a trajectory kept at most
-constexpr std::string_view kMagic = "ATTRACTOR-SELECT-CHECKPOINT-1\n";
+constexpr std::string_view kMagic = "ATTRACTOR-SELECT-CHECKPOINT-2\n";
 
 // Evenly in log time; steps are whole.
 std::vector<flow::Time> output_times(const SelectParameters& p, std::size_t count) {
@@ -42,18 +42,19 @@ std::vector<flow::Time> output_times(const SelectParameters& p, std::size_t coun
   return times;
 }
 
-// Tells one set of data from another.
+// Tells one set of data from another: all that a problem file can say.
 std::string digest(const Problem& problem) {
-  std::uint64_t h = 0xcbf29ce484222325U;
+  Checksum sum;
+  const std::uint64_t sizes[] = {problem.inputs, problem.tokens, problem.dim};
+  sum.add_all(std::span<const std::uint64_t>(sizes));
   for (const std::vector<double>* values :
        {&problem.x, &problem.labels, &problem.head.v, &problem.head.hidden, &problem.head.bias,
         &problem.weights, &problem.queries, &problem.prompt, &problem.key_factor,
         &problem.query_factor})
-    for (double value : *values) {
-      h = (h ^ std::bit_cast<std::uint64_t>(value)) * 0x100000001b3U;
-      h ^= h >> 32;
-    }
-  return fmt::format(" (data {:016x})", h);
+    sum.add_all(std::span<const double>(*values));
+  sum.add_all(std::span<const double>(&problem.head.penalty, 1));
+  sum.add(name(problem.head.activation));
+  return fmt::format(" (data {:016x})", sum.value());
 }
 
 flow::Plan plan_of(const SelectParameters& p, std::size_t dim) {
@@ -153,7 +154,7 @@ void Training::load() {
     throw Error(fmt::format(
         "{} belongs to another run or to other data: {}; start again with another --out",
         file().string(), of));
-  const std::size_t dim = progress_.state.size();
+  const std::size_t numbers = progress_.state.size();
   progress_ = in.get_progress();
   training::DescentFlow::Rest rest{in.get_all<double>(), in.get<std::uint64_t>()};
   flow_.set_rest(std::move(rest));
@@ -164,8 +165,36 @@ void Training::load() {
     moments_.push_back({time, in.get_all<double>()});
   }
   in.finish();
-  if (progress_.state.size() != dim)
-    throw Error(fmt::format("{} belongs to other data", file().string()));
+  check_content(numbers);
+}
+
+// The checksum is right; is it a run of this problem?
+void Training::check_content(std::size_t numbers) const {
+  const std::string name = file().string();
+  const auto require = [&](bool good, const char* what) {
+    if (!good) refuse_content(name, what);
+  };
+  const auto finite = [](std::span<const double> values) {
+    return std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); });
+  };
+  validate(progress_, numbers, name);
+  require(progress_.next_output <= plan_.outputs.size(), "is ahead of its outputs");
+  const std::vector<double>& seen = flow_.rest().seen;
+  require((seen.empty() || seen.size() == numbers) && finite(seen), "rested at no state");
+  require(lock_in_.chosen.size() == objective_.problem().inputs, "chooses for other inputs");
+  for (const std::uint64_t token : lock_in_.chosen)
+    require(token < objective_.problem().tokens, "chooses a token that does not exist");
+  for (const flow::Time& time : lock_in_.since)
+    require(is_time(time) && in_order(time.log(), progress_.time.log()),
+            "chose at a time that does not exist");
+  const std::size_t weights = flow_.weights(progress_.state).size();
+  for (std::size_t k = 0; k < moments_.size(); ++k) {
+    const Moment& m = moments_[k];
+    require(is_time(m.time) && (k == 0 || in_order(moments_[k - 1].time.log(), m.time.log())) &&
+                in_order(m.time.log(), progress_.time.log()),
+            "has moments out of order");
+    require(m.weights.size() == weights && finite(m.weights), "has weights that do not exist");
+  }
 }
 
 }  // namespace attractor::experiment

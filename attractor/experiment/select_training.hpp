@@ -61,6 +61,7 @@ class Training {
   void save() const;
 
   void load();
+  void check_content(std::size_t numbers) const;
 
   const SelectParameters& p_;
   const training::Objective& objective_;

@@ -336,6 +336,18 @@ Settings Study::settings(std::size_t point, std::size_t replicate) const {
   return all;
 }
 
+std::vector<std::string> input_files(const Study& study) {
+  const Command& command = command_named(study.command);
+  std::set<std::string> names;
+  const auto take = [&](const Settings& settings) {
+    for (std::string& name : command.files(settings)) names.insert(std::move(name));
+  };
+  take(study.fixed);
+  for (const StudyAxis& axis : study.axes)
+    for (const std::string& value : axis.values) take({{axis.name, value}});
+  return {names.begin(), names.end()};
+}
+
 Study parse_study(const std::string& text, const std::string& name) {
   const Reader reader(text, name);
   reader.allow(reader.table(),

@@ -74,6 +74,9 @@ struct Study {
   Settings settings(std::size_t point, std::size_t replicate) const;
 };
 
+/// The files that settings of its units name, each once.
+std::vector<std::string> input_files(const Study& study);
+
 /// Refuses what can be refused before work: syntax, unknown keys, names and ranges of all settings.
 /// `name`: of the file, for messages.
 Study parse_study(const std::string& text, const std::string& name);

@@ -27,7 +27,8 @@ class Workshop {
         context_(context),
         finished_(read_journals(context.directory, study.units())),
         schedule_(study, context.shard, finished_),
-        journal_(context.directory, journal) {}
+        journal_(context.directory, journal),
+        inputs_(context.inputs) {}
 
   /// Takes units until none is left, one is interrupted, or something went wrong.
   void work() noexcept {
@@ -102,7 +103,10 @@ class Workshop {
   }
 
   void commit(const UnitResult& result, bool ours) {
-    if (ours) journal_.append(result);
+    if (ours) {
+      inputs_.require_unchanged();  // the unit has read them: it counts if they are what they were
+      journal_.append(result);
+    }
     schedule_.finished(result);
     if (context_.report) context_.report(schedule_.completed(), schedule_.most());
   }
@@ -112,6 +116,7 @@ class Workshop {
   const std::map<std::size_t, UnitResult> finished_;
   Schedule schedule_;
   Journal journal_;
+  InputFiles inputs_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopped_ = false;
@@ -164,6 +169,7 @@ void serve(Workshop& workshop) {
 
 void work_for_rank_0(const Study& study, const SweepContext& context) {
   Journal journal(context.directory, fmt::format("rank-{}", ranks::rank()));
+  InputFiles inputs = context.inputs;
   std::string line;
   for (;;) {
     send_text(0, kReport, line);
@@ -173,6 +179,7 @@ void work_for_rank_0(const Study& study, const SweepContext& context) {
     if (unit == kNoMore) return;
     UnitResult result;
     if (run_unit(study, unit, context.files_from, context.stop, result)) {
+      inputs.require_unchanged();
       journal.append(result);
       line = journal_line(result);
     } else {

@@ -12,6 +12,7 @@
 #include <map>
 #include <string>
 
+#include "attractor/experiment/input_files.hpp"
 #include "attractor/experiment/journal.hpp"
 #include "attractor/experiment/schedule.hpp"
 #include "attractor/experiment/study.hpp"
@@ -21,6 +22,7 @@ namespace attractor::experiment {
 struct SweepContext {
   std::filesystem::path directory;  // journals
   std::string files_from{};         // relative files of settings are meant from here
+  InputFiles inputs{};              // must hold the same from the first unit to the last
   Shard shard{};
   std::size_t workers = 0;  // units at once on this rank; 0: as many as threads, 1 among ranks
   std::function<bool()> stop{};
@@ -28,7 +30,8 @@ struct SweepContext {
 };
 
 /// True if every unit of the shard is in the journals now; false if it was stopped. The answer is
-/// the same on all ranks. Throws Error if a journal cannot be written or a measure does not exist.
+/// the same on all ranks. Throws Error if a journal cannot be written, a measure does not exist, or
+/// an input file is not what it was when the sweep began.
 bool run_sweep(const Study& study, const SweepContext& context);
 
 /// One unit; false: interrupted. What a command refuses or cannot deliver is a failure of the unit;

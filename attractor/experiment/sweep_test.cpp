@@ -15,6 +15,7 @@
 #include "attractor/base/threads.hpp"
 #include "attractor/experiment/measure.hpp"
 #include "attractor/experiment/sweep_answer.hpp"
+#include "attractor/tokens/npy.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace attractor::experiment {
@@ -300,6 +301,60 @@ TEST_F(SweepTest, FiguresOfUnknownThingsAreRefused) {
   study.figures[0].z = "log10_merge_time";
   EXPECT_NE(refusal([&] { sweep_figures(study, collect(study, units)); }).find("needs numbers"),
             std::string::npos);
+}
+
+// Units that read a file: when it changes between two of them, the first stands, the second does
+// not, and nothing is mixed. The way out is the old file, or another directory.
+TEST_F(SweepTest, AFileThatChangesEndsTheSweep) {
+  const auto write_rows = [&](double angle) {
+    write_npy(directory_ / "rows.npy",
+              {{3, 2}, {1, 0, std::cos(angle), std::sin(angle), 0.6, 0.8}});
+  };
+  write_rows(1);
+  const Study study = parse_study(
+      "measure = ['mean_cosine']\n[fixed]\ninit = 'file'\ntokens-file = 'rows.npy'\ntime = 1\n"
+      "[grid]\nbeta = [1, 2, 3, 4]",
+      "x");
+  ASSERT_EQ(input_files(study), std::vector<std::string>{"rows.npy"});
+  const InputFiles inputs(input_files(study), directory_.string());
+  const auto run = [&](const fs::path& directory, const std::function<void()>& after_the_first) {
+    return run_sweep(study, {.directory = directory,
+                             .files_from = directory_.string(),
+                             .inputs = inputs,
+                             .workers = 1,
+                             .report = [&](std::size_t done, std::size_t) {
+                               if (done == 1) after_the_first();
+                             }});
+  };
+  fs::create_directories(directory_ / "whole");
+  ASSERT_TRUE(run(directory_ / "whole", [] {}));
+  EXPECT_SAYS(refusal([&] { run(directory_, [&] { write_rows(2); }); }), "rows.npy has changed");
+  EXPECT_EQ(read_journals(directory_, 4).size(), 1U);
+  EXPECT_SAYS(refusal([&] { run(directory_, [] {}); }), "rows.npy has changed");
+  EXPECT_EQ(read_journals(directory_, 4).size(), 1U);
+  write_rows(1);
+  ASSERT_TRUE(run(directory_, [] {}));
+  const auto ours = read_journals(directory_, 4), whole = read_journals(directory_ / "whole", 4);
+  ASSERT_EQ(ours.size(), 4U);
+  for (const auto& [unit, result] : whole)
+    EXPECT_EQ(ours.at(unit).measures, result.measures) << unit;
+}
+
+TEST(StudyFiles, AreThoseThatSettingsName) {
+  const auto files = [](const std::string& text) { return input_files(parse_study(text, "x")); };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(files("[grid]\nbeta = [1, 2]"), Names{});
+  EXPECT_EQ(files("[fixed]\nquery = 'gaussian'\nvalue = './v.npy'\n[grid]\nkey = ['goe', 'k.npy']"),
+            (Names{"./v.npy", "k.npy"}));
+  EXPECT_EQ(files("[fixed]\ninit = 'file'\n[grid]\ntokens-file = ['b', 'a', 'b']"),
+            (Names{"a", "b"}));
+  EXPECT_EQ(files("[fixed]\nfeed-forward = 'relu'\nfeed-forward-in = 'i'\nfeed-forward-out = 'o'\n"
+                  "feed-forward-bias = 'b'\ngain = 'g'"),
+            (Names{"b", "g", "i", "o"}));
+  EXPECT_EQ(files("command = 'select'\n[fixed]\ndata = 'example:multi'"), Names{});
+  EXPECT_EQ(files("command = 'select'\n[fixed]\ndata = 'd.json'"), Names{"d.json"});
+  EXPECT_EQ(files("command = 'meanfield'\n[fixed]\ntokens-file = 't.npy'\nstart = 'tokens'"),
+            Names{"t.npy"});
 }
 
 }  // namespace

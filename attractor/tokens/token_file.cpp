@@ -83,14 +83,26 @@ std::string shape_text(const Array& array) {
   return fmt::format("({})", fmt::join(array.shape, ", "));
 }
 
-/// For arrays of rank 2.
+std::string place_text(const Array& array, std::size_t at) {
+  if (array.shape.size() == 2)
+    return fmt::format("row {}, column {}", at / array.shape[1], at % array.shape[1]);
+  std::vector<std::size_t> place(array.shape.size());
+  for (std::size_t k = place.size(); k-- > 0; at /= array.shape[k]) place[k] = at % array.shape[k];
+  return fmt::format("entry ({})", fmt::join(place, ", "));
+}
+
 void require_finite(const Array& array, const std::string& spec) {
   const auto bad = std::ranges::find_if_not(array.data, [](double x) { return std::isfinite(x); });
   if (bad == array.data.end()) return;
   const auto at = static_cast<std::size_t>(bad - array.data.begin());
-  throw Error(
-      fmt::format("{}: row {}, column {} (counted from 0) is {}; all entries must be finite", spec,
-                  at / array.shape[1], at % array.shape[1], *bad));
+  throw Error(fmt::format("{}: {} (counted from 0) is {}; all entries must be finite", spec,
+                          place_text(array, at), *bad));
+}
+
+bool fits(std::span<const std::size_t> shape, std::span<const std::size_t> wanted) {
+  return std::ranges::equal(shape, wanted, [](std::size_t have, std::size_t size) {
+    return have > 0 && (size == 0 || have == size);
+  });
 }
 
 /// Divides by the largest entry first, so that no square overflows or vanishes.
@@ -110,6 +122,8 @@ void normalise(std::span<double> row, std::size_t index, const std::string& spec
 }
 
 }  // namespace
+
+std::string file_of(const std::string& spec) { return parse_spec(spec).file; }
 
 Array read_array(const std::string& spec) {
   const Place place = parse_spec(spec);
@@ -139,12 +153,20 @@ Array read_tokens(const std::string& spec, bool unit_length) {
   return array;
 }
 
-Array read_square_matrix(const std::string& spec, std::size_t dim) {
+Array read_weights(const std::string& spec, const std::vector<std::size_t>& shape,
+                   const std::string& axes) {
   Array array = read_array(spec);
-  if (array.shape.size() != 2 || array.shape[0] != dim || array.shape[1] != dim)
-    throw Error(fmt::format("{}: the matrix has the shape {}; allowed is ({}, {})", spec,
-                            shape_text(array), dim, dim));
+  const bool left_out = shape.size() > 1 && shape[0] == 1 &&
+                        fits(array.shape, std::span<const std::size_t>(shape).subspan(1));
+  if (!left_out && !fits(array.shape, shape)) {
+    std::vector<std::string> sizes;
+    for (const std::size_t size : shape)
+      sizes.push_back(size == 0 ? "any" : fmt::format("{}", size));
+    throw Error(fmt::format("{}: the weights have the shape {}; allowed is {} = ({})", spec,
+                            shape_text(array), axes, fmt::join(sizes, ", ")));
+  }
   require_finite(array, spec);
+  if (left_out) array.shape.insert(array.shape.begin(), 1);
   return array;
 }
 

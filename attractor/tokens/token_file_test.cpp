@@ -190,22 +190,47 @@ TEST_F(TokenFile, RefusesOneDimension) {
   EXPECT_SAYS(refusal([&] { read_tokens(npy({3, 1}, {1, 2, 3}), false); }), "d >= 2");
 }
 
-TEST_F(TokenFile, ReadsSquareMatrix) {
-  EXPECT_EQ(read_square_matrix(npy({2, 2}, {1, 2, 3, 4}), 2).data,
-            (std::vector<double>{1, 2, 3, 4}));
+TEST_F(TokenFile, ReadsWeights) {
+  const std::string four = npy({2, 2}, {1, 2, 3, 4});
+  EXPECT_EQ(read_weights(four, {2, 2}, "(d, d)").data, (std::vector<double>{1, 2, 3, 4}));
+  const Array one_head = read_weights(four, {1, 2, 2}, "(h, r, d)");
+  EXPECT_EQ(one_head.shape, (std::vector<std::size_t>{1, 2, 2}));
+  const Array heads = read_weights(npy({2, 1, 2}, {1, 2, 3, 4}), {2, 1, 2}, "(h, r, d)");
+  EXPECT_EQ(heads.shape, (std::vector<std::size_t>{2, 1, 2}));
+  const Array free = read_weights(npy({3, 2}, {1, 2, 3, 4, 5, 6}), {0, 2}, "(w, d)");
+  EXPECT_EQ(free.shape, (std::vector<std::size_t>{3, 2}));
 }
 
-TEST_F(TokenFile, RefusesMatrixOfOtherSize) {
+TEST_F(TokenFile, RefusesWeightsOfOtherShape) {
+  const std::string four = npy({2, 2}, {1, 2, 3, 4});
+  const auto message = [&](const std::vector<std::size_t>& shape, const std::string& axes) {
+    return refusal([&] { read_weights(four, shape, axes); });
+  };
+  EXPECT_EQ(message({3, 3}, "(dim, dim)"),
+            four + ": the weights have the shape (2, 2); allowed is (dim, dim) = (3, 3)");
+  EXPECT_SAYS(message({2, 2, 2}, "(heads, rank, dim)"),
+              "the shape (2, 2); allowed is (heads, rank, dim) = (2, 2, 2)");
+  EXPECT_SAYS(message({0, 3}, "(width, dim)"), "(2, 2); allowed is (width, dim) = (any, 3)");
+  EXPECT_SAYS(message({4}, "(width)"), "(2, 2); allowed is (width) = (4)");
+  EXPECT_SAYS(refusal([&] { read_weights(npy({0, 2}, {}), {0, 2}, "(width, dim)"); }), "(0, 2)");
+  EXPECT_SAYS(refusal([&] { read_weights(npy({1, 2}, {1, 2}), {2, 2}, "(d, d)"); }), "(1, 2)");
+}
+
+TEST_F(TokenFile, RefusesWeightsThatAreNotFinite) {
+  const std::string matrix = npy({2, 2}, {1, 2, kNaN, 4});
+  EXPECT_SAYS(refusal([&] { read_weights(matrix, {2, 2}, "(d, d)"); }), "row 1, column 0");
+  const std::string heads = npy({2, 1, 2}, {1, 2, 3, kInfinity});
   EXPECT_SAYS(refusal([&] {
-                read_square_matrix(npy({2, 2}, {1, 2, 3, 4}), 3);
+                read_weights(heads, {2, 1, 2}, "(h, r, d)");
               }),
-              "the shape (2, 2); allowed is (3, 3)");
-  EXPECT_SAYS(refusal([&] { read_square_matrix(npy({1, 2}, {1, 2}), 2); }), "the shape (1, 2)");
+              "entry (1, 0, 1) (counted from 0) is inf");
 }
 
-TEST_F(TokenFile, RefusesMatrixWithNaN) {
-  const std::string file = npy({2, 2}, {1, 2, kNaN, 4});
-  EXPECT_SAYS(refusal([&] { read_square_matrix(file, 2); }), "row 1, column 0");
+TEST_F(TokenFile, FindsTheFileOfASpec) {
+  const std::string file = npy({2}, {1, 2});
+  EXPECT_EQ(file_of(file), file);
+  EXPECT_EQ(file_of(file + ":/some/where"), file);
+  EXPECT_SAYS(refusal([&] { file_of(path("none.npy")); }), "none.npy: no such file");
 }
 
 }  // namespace

@@ -508,6 +508,163 @@ class Resumed(RunTest):
             self.assertEqual(sorted(racer.returncode for racer in racers), [0] + 7 * [2])
 
 
+class ChangedInput(RunTest):
+    """A run that goes on reads its files again. What has changed is refused, and the same bytes come out when it is back."""
+
+    def setUp(self):
+        super().setUp()
+        rng = np.random.default_rng(3)
+        self.arrays = {name: rng.normal(size=shape) for name, shape in {
+            "tokens-file": (40, 4), "query": (2, 3, 4), "key": (2, 3, 4), "value": (2, 4, 4), "output": (4, 4), "gain": (4,),
+            "feed-forward-in": (6, 4), "feed-forward-bias": (6,), "feed-forward-out": (4, 6)}.items()}
+        self.flags = ["--init", "file", "--heads", 2, "--rank", 3, "--feed-forward", "gelu", "--time", 4]
+        for name, array in self.arrays.items():
+            self.save(f"{name}.npy", array)
+            self.flags += [f"--{name}", f"{name}.npy"]
+        self.out, self.reference = self.directory / "run", self.directory / "reference"
+        self.answer(*self.flags, "--out", self.reference, cwd=self.directory)
+
+    def refused_until_it_is_back(self, names):
+        for name in names:
+            for changed in (self.arrays[name] * 1.001, self.arrays[name][:-1]):
+                with self.subTest(name, shape=changed.shape):
+                    self.save(f"{name}.npy", changed)
+                    resumed = program.flow("--resume", self.out, cwd="/")
+                    self.assertEqual((resumed.status, resumed.out, resumed.err.count("\n")), (2, "", 1), resumed.err)
+                    self.assertIn(f"{name}.npy has changed since the run began", resumed.err)
+            self.save(f"{name}.npy", self.arrays[name])
+        self.answer("--resume", self.out, cwd="/")
+        self.assert_same_data(self.out, self.reference)
+
+    def test_before_the_first_checkpoint(self):
+        stopped = program.flow(*self.flags, "--out", self.out, cwd=self.directory, **limited(5000))
+        self.assertEqual(stopped.status, 2, stopped.err)
+        self.assertFalse((self.out / "checkpoint.bin").exists())
+        self.refused_until_it_is_back(self.arrays)
+
+    def test_after_a_checkpoint(self):
+        stopped = program.flow(*self.flags, "--checkpoint-seconds", 0, "--out", self.out, cwd=self.directory, **limited(40000))
+        self.assertEqual(stopped.status, 2, stopped.err)
+        self.assertTrue((self.out / "checkpoint.bin").exists())
+        self.refused_until_it_is_back(self.arrays)
+
+    def test_of_the_whole_hdf5_file(self):
+        with h5py.File(self.directory / "rows.h5", "w") as file:
+            file["a"], file["b"] = self.arrays["tokens-file"], np.eye(3)
+        arguments = ("--init", "file", "--tokens-file", "rows.h5:/a", "--time", 2)
+        stopped = program.flow(*arguments, "--out", self.out, cwd=self.directory, **limited(5000))
+        self.assertEqual(stopped.status, 2, stopped.err)
+        with h5py.File(self.directory / "rows.h5", "r+") as file:
+            file["a"][0, 0] += 1
+        resumed = program.flow("--resume", self.out)
+        self.assertEqual(resumed.status, 2)
+        self.assertIn("rows.h5:/a has changed", resumed.err)
+
+
+class OtherCommand(RunTest):
+    """A directory is continued by the command that began it and by no other."""
+
+    def setUp(self):
+        super().setUp()
+        (self.directory / "study.toml").write_text("[fixed]\ntokens = 4\ntime = 1\n[grid]\nbeta = [1, 2]\n")
+        for command, arguments in {"flow": ("flow", "--tokens", 4, "--time", 1),
+                                   "select": ("select", "example:single-local", "--steps", 20),
+                                   "sweep": ("sweep", "study.toml")}.items():
+            run = program.attractor(*arguments, "--out", command, cwd=self.directory, **limited(5000))
+            self.assertEqual(run.status, 2, run.err)
+
+    def files(self, directory):
+        return {str(p): p.read_bytes() for p in sorted((self.directory / directory).rglob("*")) if p.is_file()}
+
+    def test_is_refused_and_changes_nothing(self):
+        for own in ("flow", "select", "sweep"):
+            before = self.files(own)
+            for other in {"flow", "select", "sweep"} - {own}:
+                with self.subTest(own=own, other=other):
+                    run = program.attractor(other, "--resume", self.directory / own)
+                    self.assertEqual((run.status, run.out, run.err.count("\n")), (2, "", 1))
+                    self.assertIn(f"belongs to attractor {own}, not to attractor {other}", run.err)
+                    self.assertEqual(self.files(own), before)
+            run = program.attractor(own, "--resume", self.directory / own)
+            self.assertEqual(run.status, 0, run.err)
+
+    def test_config_of_another_command_is_refused(self):
+        run = program.flow("--config", self.directory / "select/run.toml")
+        self.assertEqual((run.status, run.err.count("\n")), (2, 1))
+        self.assertIn("belongs to attractor select, not to attractor flow", run.err)
+
+    def test_config_of_flow_repeats_the_run(self):
+        one, other = self.directory / "flow", self.directory / "again"
+        self.answer("--config", one / "run.toml", "--out", other)
+        self.answer("--resume", one)
+        self.assert_same_data(one, other)
+
+    def test_of_an_older_version_is_refused(self):
+        for command in ("flow", "select", "sweep"):
+            file = self.directory / command / "run.toml"
+            file.write_text(file.read_text().replace(f'command = "{command}"\n', ""))
+            run = program.attractor(command, "--resume", self.directory / command)
+            self.assertEqual((run.status, run.err.count("\n")), (2, 1))
+            self.assertIn("does not name its command: an older version wrote it", run.err)
+
+
+class Weights(RunTest):
+    """Drawn weights are in result.h5; given again as files they make the same run, bit for bit."""
+
+    NAMES = ("query", "key", "value", "output", "feed_forward_in", "feed_forward_bias", "feed_forward_out")
+
+    def round_trip(self, arguments, drawn, as_npy):
+        out, again = (pathlib.Path(tempfile.mkdtemp(dir=self.directory)) / name for name in ("drawn", "given"))
+        self.answer(*arguments, *drawn, "--out", out)
+        files = []
+        with h5py.File(out / "result.h5") as file:
+            for name in self.NAMES:
+                if name in file["weights"]:
+                    spec = f"{out}/result.h5:/weights/{name}"
+                    if as_npy:
+                        spec = self.save(f"{name}.npy", file["weights"][name][:])
+                    files += [f"--{name.replace('_', '-')}", spec]
+        self.answer(*arguments, *files, "--out", again)
+        with h5py.File(out / "result.h5") as one, h5py.File(again / "result.h5") as other:
+            self.assertGreaterEqual(len(files), 2)
+            for name in ("snapshots/positions", "snapshots/clusters", "series/time", "series/mean_cosine", "final/owner"):
+                self.assertTrue(np.array_equal(one[name], other[name]), name)
+            for name in one["weights"]:
+                self.assertTrue(np.array_equal(one["weights"][name], other["weights"][name]), name)
+
+    def test_of_one_head(self):
+        for as_npy in (False, True):
+            self.round_trip(("--tokens", 12, "--dim", 5, "--beta", 3, "--time", 4),
+                            ("--query", "gaussian", "--key", "gaussian", "--value", "goe"), as_npy)
+
+    def test_of_a_whole_block(self):
+        for as_npy in (False, True):
+            self.round_trip(("--tokens", 9, "--dim", 6, "--heads", 3, "--rank", 2, "--norm", "pre", "--mask", "causal",
+                             "--feed-forward", "gelu", "--seed", 5, "--time", 3, "--stepper", "layers"),
+                            ("--query", "gaussian", "--key", "orthogonal", "--value", "minus-qk", "--output", "psd",
+                             "--width", 10), as_npy)
+
+    def test_move_tokens_as_numpy_says(self):
+        rng = np.random.default_rng(1)
+        heads, rank, d, width, n, beta, step = 3, 2, 4, 5, 7, 1.5, 0.25
+        q, k = rng.normal(size=(2, heads, rank, d))
+        v, o = rng.normal(size=(heads, d, d)), rng.normal(size=(d, d))
+        w1, b, w2 = rng.normal(size=(width, d)), rng.normal(size=width), rng.normal(size=(d, width))
+        x = normalise(rng.normal(size=(n, d)))
+        files = {"query": q, "key": k, "value": v, "output": o, "feed-forward-in": w1, "feed-forward-bias": b,
+                 "feed-forward-out": w2}
+        flags = [word for name, array in files.items() for word in (f"--{name}", self.save(f"{name}.npy", array))]
+        actual = self.final(*self.from_rows(*x), *flags, "--heads", heads, "--rank", rank, "--feed-forward", "relu",
+                            "--strength", 0.5, "--beta", beta, "--stepper", "layers", "--step", step, "--time", 2)
+        for _ in range(8):
+            total = np.zeros((n, d))
+            for h in range(heads):
+                logits = np.exp(beta * (x @ q[h].T) @ (x @ k[h].T).T)
+                total += logits / logits.sum(1, keepdims=True) @ (x @ v[h].T)
+            x = normalise(x + step * (total @ o.T + 0.5 * np.maximum(0, x @ w1.T + b) @ w2.T))
+        self.assert_close(actual, x, 1e-11)
+
+
 class ProgressBar(program.ProgramTest):
     def interrupted_on_a_terminal(self, *arguments, when):
         """Interrupts a flow as soon as `when` holds of what it shows on a terminal, or never."""

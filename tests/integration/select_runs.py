@@ -1,7 +1,10 @@
 """Training runs through the command line: result files, interruption and resumption, threads, pages."""
+import json
 import os
 import json
 import pathlib
+import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -123,8 +126,32 @@ class SelectRuns(program.ProgramTest):
         self.problem("multi", "--seed", 1)
         run = program.attractor("select", "--resume", out)
         self.assertEqual((run.status, len(run.err.splitlines())), (2, 1))
-        self.assertIn("other data", run.err)
+        self.assertIn("data.json has changed since the run began", run.err)
         self.assertEqual(program.attractor("select", data, "--resume", out).status, 2)
+
+    def test_every_part_of_a_problem_counts(self):
+        """Before and after a checkpoint: other shapes of the same numbers, another penalty, another activation."""
+        problem = {"X": [[[1, 0], [0, 1], [1, 1]], [[2, 1], [1, 3], [0, 2]]], "Y": [1, -1], "v": [1, 0.5],
+                   "head": {"lambda": 0.125, "activation": "tanh"}}
+        turned = problem | {"X": [[[1, 0], [0, 1]], [[1, 1], [2, 1]], [[1, 3], [0, 2]]], "Y": [1, -1, 1]}
+        others = [turned, problem | {"head": {"lambda": 0.25, "activation": "tanh"}},
+                  problem | {"head": {"lambda": 0.125, "activation": "gelu"}}, problem | {"Y": [1, 1]}]
+        data, out = self.directory / "data.json", self.directory / "out"
+        for checkpoint in (False, True):
+            data.write_text(json.dumps(problem))
+            if checkpoint:
+                self.assertTrue(self.interrupt(self.start(data, *RUNS["gd"], "--out", out), out / "checkpoint.bin",
+                                               signal.SIGINT))
+            else:
+                limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+                run = program.attractor("select", data, "--steps", 50, "--out", out, preexec_fn=limit)
+                self.assertEqual(run.status, 2, run.err)
+            for other in others:
+                data.write_text(json.dumps(other))
+                run = program.attractor("select", "--resume", out)
+                self.assertEqual((run.status, len(run.err.splitlines())), (2, 1), run.err)
+                self.assertIn("data.json has changed since the run began", run.err)
+            shutil.rmtree(out)
 
     def test_lock_in_is_when_the_last_token_was_taken(self):
         # p0 leads to token 1; one large step turns to token 0. A start on the winner is locked from the start.

@@ -4,15 +4,19 @@
 usage: sweeps.py PROGRAM
 """
 import json
+import math
 import os
 import pathlib
 import random
+import resource
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+
+import numpy
 
 PROGRAM = sys.argv[1]
 
@@ -147,6 +151,50 @@ def check_generated_problems(root):
     assert points[1]["cosine_to_svm_mean"] > points[0]["cosine_to_svm_mean"], points
 
 
+def rows(file, angle):
+    numpy.save(file, [[1, 0], [math.cos(angle), math.sin(angle)], [-0.6, 0.8]])
+
+
+def check_changed_files(root):
+    """Units that read a file: a sweep never mixes what it was with what it is, nor does a merge."""
+    cases = {"flow": '[fixed]\ninit = "file"\ntokens-file = "rows.npy"\ntime = 1\n[grid]\nbeta = [1, 2, 3, 4]\n',
+             "meanfield": '[fixed]\nstart = "tokens"\ntokens-file = "rows.npy"\ndim = 2\ntime = 0.1\nform = "labels"\n'
+                          '[grid]\nbeta = [1, 2, 3, 4]\n'}
+    for command, text in cases.items():
+        place = root / f"files-{command}"
+        place.mkdir()
+        study = place / "study.toml"
+        study.write_text(f'command = "{command}"\n' + text)
+        rows(place / "rows.npy", 1)
+        assert run("sweep", study, "--out", place / "whole", cwd=place).returncode == 0
+        for shard in (1, 2):
+            done = run("sweep", study, "--shard", f"{shard}/2", "--out", place / f"old{shard}", cwd=place)
+            assert done.returncode == 0, done.stderr
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000))
+        assert run("sweep", study, "--out", place / "stopped", cwd=place, preexec_fn=limit).returncode == 2
+        journal = place / "stopped/units/process.jsonl"
+        journal.write_text("".join(journal.read_text().splitlines(True)[:2]))
+        rows(place / "rows.npy", 2)
+        resumed = run("sweep", "--resume", place / "stopped", cwd="/")
+        assert resumed.returncode == 2 and "rows.npy has changed since the run began" in resumed.stderr, resumed.stderr
+        assert resumed.stderr.count("\n") == 1 and len(journal.read_text().splitlines()) == 2
+        done = run("sweep", study, "--shard", "2/2", "--out", place / "new2", cwd=place)
+        assert done.returncode == 0, done.stderr
+        mixed = run("merge", place / "old1", place / "new2", "--out", place / "mixed")
+        assert mixed.returncode == 2 and "rows.npy had changed" in mixed.stderr, mixed.stderr
+        assert not (place / "mixed").exists()
+        succeed("merge", place / "old1", place / "old2", "--out", place / "merged")
+        assert result(place / "merged") == result(place / "whole")
+        rows(place / "rows.npy", 1)
+        done = run("sweep", "--resume", place / "stopped", cwd="/")
+        assert done.returncode == 0, done.stderr
+        assert result(place / "stopped") == result(place / "whole")
+        (place / "rows.npy").unlink()
+        missing = run("sweep", study, "--out", place / "missing", cwd=place)
+        assert missing.returncode == 2 and "rows.npy: no such file" in missing.stderr, missing.stderr
+        assert not (place / "missing").exists()
+
+
 def check_refusals(root, study):
     cases = [
         ((), "a study is missing"),
@@ -185,6 +233,7 @@ def main():
         check_failures(root)
         check_stop_rule(root)
         check_generated_problems(root)
+        check_changed_files(root)
         check_refusals(root, study)
         print(f"sweeps: all agree; {survived} kills in the middle")
     finally:

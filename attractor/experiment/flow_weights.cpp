@@ -1,0 +1,131 @@
+#include "attractor/experiment/flow_weights.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <span>
+
+#include "attractor/attention/weights.hpp"
+#include "attractor/base/error.hpp"
+#include "attractor/tokens/token_file.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+WeightKind drawn_kind(const std::string& text) {
+  return is_weight_kind(text) ? weight_kind_named(text) : WeightKind::identity;
+}
+
+std::optional<Array> in_file(const std::string& file, const std::vector<std::size_t>& shape,
+                             const char* axes) {
+  if (file.empty()) return std::nullopt;
+  return read_weights(file, shape, axes);
+}
+
+/// Nothing for what is drawn.
+std::optional<Array> given(const std::string& text, const std::vector<std::size_t>& shape,
+                           const char* axes) {
+  return in_file(is_weight_kind(text) ? std::string() : text, shape, axes);
+}
+
+std::vector<double> gain_of(const FlowParameters& p, std::size_t dim) {
+  if (p.gain.empty()) return {};
+  const Array array = read_array(p.gain);
+  if (array.data.size() != dim)
+    throw Error(
+        fmt::format("{} has {} numbers; dim = {} are needed", p.gain, array.data.size(), dim));
+  for (const double g : array.data)
+    if (!std::isfinite(g))
+      throw Error(fmt::format("{} holds {}; finite numbers are needed", p.gain, g));
+  return array.data;
+}
+
+std::vector<double> matrix_of(const Array& heads, std::uint64_t head) {
+  const std::size_t size = heads.shape[1] * heads.shape[2];
+  const auto own = std::span(heads.data).subspan(head * size, size);
+  return {own.begin(), own.end()};
+}
+
+}  // namespace
+
+std::size_t FlowWeights::numbers() const {
+  std::size_t count =
+      output.size() + gain.size() + block.in.size() + block.bias.size() + block.out.size();
+  for (const Head& head : heads) count += head.query.size() + head.key.size() + head.value.size();
+  return count;
+}
+
+void FlowWeights::add_to(Checksum& sum) const {
+  const auto add = [&](const std::vector<double>& m) { sum.add_all(std::span<const double>(m)); };
+  for (const Head& head : heads) add(head.query), add(head.key), add(head.value);
+  add(output), add(block.in), add(block.bias), add(block.out), add(gain);
+}
+
+WeightSource::WeightSource(const FlowParameters& p, std::size_t dim)
+    : p_(p), dim_(dim), gain_(gain_of(p, dim)) {
+  const std::size_t rank = p.rank > 0 ? p.rank : dim;
+  query_ = given(p.query, {p.heads, rank, dim}, "(heads, rank, dim)");
+  key_ = given(p.key, {p.heads, rank, dim}, "(heads, rank, dim)");
+  value_ = given(p.value, {p.heads, dim, dim}, "(heads, dim, dim)");
+  output_ = given(p.output, {dim, dim}, "(dim, dim)");
+  if (p.feed_forward == "none") return;
+  // The first file that has a width decides it, where it was not given.
+  width_ = p.width;
+  in_ = in_file(p.feed_forward_in, {width_, dim}, "(width, dim)");
+  if (in_) width_ = in_->shape[0];
+  out_ = in_file(p.feed_forward_out, {dim, width_}, "(dim, width)");
+  if (out_) width_ = out_->shape[1];
+  bias_ = in_file(p.feed_forward_bias, {width_}, "(width)");
+  if (bias_) width_ = bias_->shape[0];
+  if (width_ == 0) width_ = 4 * dim;
+}
+
+std::vector<Head> WeightSource::heads(std::uint64_t period) const {
+  const std::size_t rank = p_.rank > 0 ? p_.rank : dim_;
+  const bool product = p_.value == "qk" || p_.value == "minus-qk";
+  std::vector<Head> all;
+  for (std::uint64_t h = 0; h < p_.heads; ++h) {
+    const auto matrix = [&](const std::optional<Array>& file, const std::string& kind,
+                            std::size_t rows, const char* name) {
+      return file ? matrix_of(*file, h)
+                  : draw_weights(drawn_kind(kind), rows, dim_, {p_.seed, name, period, h});
+    };
+    Head head{.query = matrix(query_, p_.query, rank, "query"),
+              .key = matrix(key_, p_.key, rank, "key"),
+              .value = {}};
+    head.value = product ? query_key_product(head.query, head.key, dim_, p_.value == "qk" ? 1 : -1)
+                         : matrix(value_, p_.value, dim_, "value");
+    all.push_back(std::move(head));
+  }
+  return all;
+}
+
+std::vector<double> WeightSource::output(std::uint64_t period) const {
+  if (output_) return output_->data;
+  return draw_weights(drawn_kind(p_.output), dim_, dim_,
+                      {.seed = p_.seed, .matrix = "output", .period = period});
+}
+
+depth::FeedForward WeightSource::block(std::uint64_t period) const {
+  depth::FeedForward block = depth::draw_feed_forward(depth::activation_named(p_.feed_forward),
+                                                      dim_, width_, p_.strength, p_.seed, period);
+  if (in_) block.in = in_->data;
+  if (bias_) block.bias = bias_->data;
+  if (out_) block.out = out_->data;
+  return block;
+}
+
+std::size_t weight_numbers(const FlowParameters& p, std::size_t dim) {
+  const auto present = [](const std::string& text) -> std::size_t {
+    return text.empty() || text == "identity" ? 0 : 1;
+  };
+  const std::size_t rank = p.rank > 0 ? p.rank : dim, width = p.width > 0 ? p.width : 4 * dim;
+  return p.heads * dim * (rank * (present(p.query) + present(p.key)) + dim * present(p.value)) +
+         present(p.output) * dim * dim + (p.feed_forward == "none" ? 0 : width * (2 * dim + 1));
+}
+
+FlowWeights WeightSource::at(std::uint64_t period) const {
+  return {.heads = heads(period), .output = output(period), .block = block(period), .gain = gain_};
+}
+
+}  // namespace attractor::experiment

@@ -1,0 +1,52 @@
+// The weights of a flow: given in files, drawn from the seed, or both. Files are read once, when
+// the source is made; a period of redrawing draws the rest anew. Empty arrays are the identity
+// (gain: 1).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "attractor/attention/attention_layer.hpp"
+#include "attractor/base/checksum.hpp"
+#include "attractor/depth/feed_forward.hpp"
+#include "attractor/experiment/flow_parameters.hpp"
+#include "attractor/tokens/npy.hpp"
+
+namespace attractor::experiment {
+
+struct FlowWeights {
+  std::vector<Head> heads{};
+  std::vector<double> output{};  // dim x dim
+  depth::FeedForward block{};
+  std::vector<double> gain{};  // dim
+
+  /// How many numbers they are.
+  std::size_t numbers() const;
+  void add_to(Checksum& sum) const;
+};
+
+class WeightSource {
+ public:
+  /// Throws Error on a file that is missing or has another shape than the parameters say.
+  WeightSource(const FlowParameters& p, std::size_t dim);
+
+  FlowWeights at(std::uint64_t period) const;
+
+ private:
+  std::vector<Head> heads(std::uint64_t period) const;
+  std::vector<double> output(std::uint64_t period) const;
+  depth::FeedForward block(std::uint64_t period) const;
+
+  FlowParameters p_;
+  std::size_t dim_;
+  std::optional<Array> query_, key_, value_, output_;  // heads x rank x dim, heads x dim x dim
+  std::optional<Array> in_, bias_, out_;               // of the feed-forward block
+  std::vector<double> gain_;
+  std::size_t width_ = 0;
+};
+
+/// How many numbers they will be, before they are made (the width of a file is not known then).
+std::size_t weight_numbers(const FlowParameters& p, std::size_t dim);
+
+}  // namespace attractor::experiment
