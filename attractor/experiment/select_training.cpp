@@ -21,7 +21,7 @@ using training::Problem;
 
 constexpr std::uint64_t kFlowSteps = 3'000'000;
 constexpr std::size_t kRecorded = 20'000'000;  // numbers of a trajectory kept at most
-constexpr std::string_view kMagic = "ATTRACTOR-SELECT-CHECKPOINT-1\n";
+constexpr std::string_view kMagic = "ATTRACTOR-SELECT-CHECKPOINT-2\n";
 
 // Evenly in log time; steps are whole.
 std::vector<flow::Time> output_times(const SelectParameters& p, std::size_t count) {
@@ -133,8 +133,10 @@ void Training::save() const {
   CheckpointWriter out(file(), kMagic);
   out.put(command_);
   out.put(progress_);
-  out.put_all(std::span<const double>(flow_.rest().seen));
-  out.put(flow_.rest().steps_since);
+  const training::DescentFlow::Rest rest = flow_.rest();
+  out.put_all(std::span<const double>(rest.seen));
+  out.put(rest.steps_since);
+  out.put_all(std::span<const signed char>(rest.sides));
   out.put_all(std::span<const std::uint64_t>(lock_in_.chosen));
   for (const flow::Time& time : lock_in_.since) out.put(time);
   out.put(static_cast<std::uint64_t>(moments_.size()));
@@ -155,8 +157,9 @@ void Training::load() {
         file().string(), of));
   const std::size_t dim = progress_.state.size();
   progress_ = in.get_progress();
-  training::DescentFlow::Rest rest{in.get_all<double>(), in.get<std::uint64_t>()};
-  flow_.set_rest(std::move(rest));
+  const training::DescentFlow::Rest rest{in.get_all<double>(), in.get<std::uint64_t>(),
+                                         in.get_all<signed char>()};
+  const bool fits = flow_.set_rest(rest);
   lock_in_.chosen = in.get_all<std::uint64_t>();
   for (std::size_t i = 0; i < lock_in_.chosen.size(); ++i) lock_in_.since.push_back(in.get_time());
   for (std::uint64_t k = in.get_count(24); k-- > 0;) {
@@ -164,7 +167,7 @@ void Training::load() {
     moments_.push_back({time, in.get_all<double>()});
   }
   in.finish();
-  if (progress_.state.size() != dim)
+  if (!fits || progress_.state.size() != dim)
     throw Error(fmt::format("{} belongs to other data", file().string()));
 }
 
