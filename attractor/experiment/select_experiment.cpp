@@ -251,7 +251,7 @@ void take(const Objective& objective, const Training& run, SelectRecord& r) {
   r.steps = run.progress().steps;
   r.rejected = run.progress().rejected;
   r.saturated = r.status == flow::Status::complete && p.optimizer != "flow" && r.steps < p.steps;
-  r.at_minimum = run.rested();
+  r.at_minimum = run.at_minimum();
   r.weights = run.weights();
   r.lock_in = run.lock_in();
   r.attention = objective.attention_weights(r.weights);

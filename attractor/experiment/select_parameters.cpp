@@ -264,7 +264,8 @@ training::DescentOptions descent_options(const SelectParameters& p) {
           .momentum = p.momentum,
           .step = p.step,
           .mirror = p.mirror,
-          .rest_steps = p.optimizer == "flow" ? std::size_t{1000} : 0};
+          .flows = p.optimizer == "flow",
+          .rest_distance = std::clamp(10 * p.tolerance, 1e-7, 1e-5)};
 }
 
 std::vector<double> radius_list(const std::string& text) {

@@ -134,8 +134,10 @@ void Training::save() const {
   CheckpointWriter out(file(), kMagic);
   out.put(command_);
   out.put(progress_);
-  out.put_all(std::span<const double>(flow_.rest().seen));
-  out.put(flow_.rest().steps_since);
+  const training::DescentFlow::Rest rest = flow_.rest();
+  out.put_all(std::span<const double>(rest.seen));
+  out.put(rest.steps_since);
+  out.put_all(std::span<const signed char>(rest.sides));
   out.put_all(std::span<const std::uint64_t>(lock_in_.chosen));
   for (const flow::Time& time : lock_in_.since) out.put(time);
   out.put(static_cast<std::uint64_t>(moments_.size()));
@@ -156,8 +158,9 @@ void Training::load() {
         file().string(), of));
   const std::size_t numbers = progress_.state.size();
   progress_ = in.get_progress();
-  training::DescentFlow::Rest rest{in.get_all<double>(), in.get<std::uint64_t>()};
-  flow_.set_rest(std::move(rest));
+  const training::DescentFlow::Rest rest{in.get_all<double>(), in.get<std::uint64_t>(),
+                                         in.get_all<signed char>()};
+  const bool fits = flow_.set_rest(rest);
   lock_in_.chosen = in.get_all<std::uint64_t>();
   for (std::size_t i = 0; i < lock_in_.chosen.size(); ++i) lock_in_.since.push_back(in.get_time());
   for (std::uint64_t k = in.get_count(24); k-- > 0;) {
@@ -165,6 +168,7 @@ void Training::load() {
     moments_.push_back({time, in.get_all<double>()});
   }
   in.finish();
+  if (!fits) refuse_content(file().string(), "rested in a piece that does not exist");
   check_content(numbers);
 }
 

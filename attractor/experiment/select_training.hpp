@@ -47,7 +47,8 @@ class Training {
   std::vector<double> weights() const { return flow_.weights(progress_.state); }
   const std::vector<Moment>& moments() const { return moments_; }
   const std::vector<flow::Time>& lock_in() const { return lock_in_.since; }
-  bool rested() const { return flow_.at_rest(progress_.state); }
+  /// A flow that ended at a minimum of finite norm.
+  bool at_minimum() const { return adaptive_ && flow_.at_minimum(progress_.state); }
 
  private:
   using Clock = std::chrono::steady_clock;

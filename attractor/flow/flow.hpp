@@ -87,6 +87,14 @@ class Flow {
   virtual void carry(const Stretch& /*stretch*/, double /*theta*/) {}
   virtual void advance(const Stretch& /*stretch*/) {}
 
+  /// A drift may be smooth in pieces only. drift() is then that of the piece which the last
+  /// simplify() chose, also beyond its end. Asked of every step that an adaptive method would
+  /// accept: 1, or the share of it after which the piece ends, where simplify() has to choose
+  /// again.
+  virtual double share_in_piece(
+      const std::function<void(double theta, std::span<double> state)>& /*along*/) {
+    return 1;
+  }
   /// Nothing will ever move again (one token left).
   virtual bool at_rest(std::span<const double> /*state*/) const { return false; }
 

@@ -169,6 +169,7 @@ class Loop {
     const double loosened = p_.loosened;
     Rejected before;
     bool was_rejected = false;
+    double whole = 0;  // the step before it was cut short at the end of a piece
     const double first_step = p_.step;
     const std::uint64_t rejected = p_.rejected;
     for (;;) {
@@ -185,9 +186,16 @@ class Loop {
       const double ratio = *error == 0 ? 0 : *error / (tolerance() * length);
       const double power = length < 1 ? 1. / 4 : 1. / 5;
       if (ratio <= 1) {
+        const double share = flow_.share_in_piece(
+            [&](double theta, std::span<double> state) { stepper_.interpolate(theta, state); });
+        if (share < 1) {
+          whole = std::max(whole, h);
+          p_.step = h * share;
+          continue;
+        }
         const double growth = std::clamp(0.9 * std::pow(std::max(ratio, 1e-10), -power), 0.2,
                                          was_rejected ? 1.0 : 10.0);
-        if (!last || growth < 1) p_.step = h * growth;
+        if (!last || growth < 1) p_.step = std::max(whole, h * growth);
         const Time after = last ? plan_.end : p_.time.after(h, p_.log_unit);
         commit({p_.time, h, p_.log_unit, p_.state, stepper_.next(), stepper_}, after);
         return Status::complete;

@@ -87,7 +87,7 @@ struct End {
 // The gradient flow from one start until its velocity points at a solution.
 End follow(const Objective& objective, const BasinOptions& options, Limits& limits,
            BasinStart& run) {
-  DescentFlow flow(objective, {.rest_steps = 1000});
+  DescentFlow flow(objective, {.flows = true, .rest_distance = 10 * options.tolerance});
   flow::Progress progress{.state = run.start};
   End end;
   std::uint64_t next_look = 0;
@@ -110,7 +110,7 @@ End follow(const Objective& objective, const BasinOptions& options, Limits& limi
              .tolerance = options.tolerance,
              .max_steps = 100'000},
             progress, hooks);
-  run.at_minimum = !end.settled && flow.at_rest(progress.state);
+  run.at_minimum = !end.settled && flow.at_minimum(progress.state);
   run.log10_time = progress.time.log() / std::numbers::ln10;
   return end;
 }

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "attractor/training/standstill.hpp"
 
 namespace attractor::training {
 namespace {
+
+constexpr std::uint64_t kRestSteps = 1000;
 
 // sign(x) |x|^power.
 double signed_power(double x, double power) {
@@ -17,7 +20,8 @@ double signed_power(double x, double power) {
 DescentFlow::DescentFlow(const Objective& objective, const DescentOptions& options)
     : objective_(objective),
       options_(options),
-      space_(objective.dim() * (options.momentum > 0 ? 2 : 1)) {}
+      space_(objective.dim() * (options.momentum > 0 ? 2 : 1)),
+      sliding_(objective) {}
 
 std::vector<double> DescentFlow::state(std::span<const double> weights) const {
   std::vector<double> state(space_.dim(), 0.0);
@@ -41,30 +45,18 @@ std::vector<double> DescentFlow::weights(std::span<const double> state) const {
 
 void DescentFlow::look(std::span<const double> state) const {
   if (options_.mirror == 2) {
-    objective_.evaluate(state.first(objective_.dim()), evaluation_);
+    objective_.evaluate(state.first(objective_.dim()), evaluation_, sliding_.piece());
   } else {
     weights_ = weights(state);
-    objective_.evaluate(weights_, evaluation_);
+    objective_.evaluate(weights_, evaluation_, sliding_.piece());
   }
-}
-
-// ln |g| over all blocks.
-double DescentFlow::log_norm() const {
-  double top = -std::numeric_limits<double>::infinity(), sum = 0;
-  for (std::size_t k = 0; k < objective_.blocks().size(); ++k)
-    top = std::max(top, evaluation_.log_scale[k]);
-  for (std::size_t k = 0; k < objective_.blocks().size(); ++k) {
-    const double part = norm(objective_.blocks()[k].of(evaluation_.descent)) *
-                        std::exp(evaluation_.log_scale[k] - top);
-    sum += part * part;
-  }
-  return sum > 0 ? top + std::log(sum) / 2 : -std::numeric_limits<double>::infinity();
 }
 
 void DescentFlow::velocity(double log_unit, std::span<double> out) const {
   double polyak = 0;
   if (options_.rule == Rule::polyak)
-    polyak = objective_.log_excess(evaluation_, objective_.best()) - 2 * log_norm();
+    polyak = objective_.log_excess(evaluation_, objective_.best()) -
+             2 * log_gradient(objective_, evaluation_);
   for (std::size_t k = 0; k < objective_.blocks().size(); ++k) {
     const Block& b = objective_.blocks()[k];
     const double length = norm(b.of(evaluation_.descent)), scale = evaluation_.log_scale[k];
@@ -95,6 +87,7 @@ void DescentFlow::drift(std::span<const double> state, double log_unit,
   look(state);
   const std::size_t dim = objective_.dim();
   velocity(log_unit, out.first(dim));
+  if (pieces()) slide(state, log_unit, out);
   if (options_.momentum == 0) return;
   for (std::size_t j = 0; j < dim; ++j) {
     const double u = state[dim + j];
@@ -106,17 +99,79 @@ void DescentFlow::drift(std::span<const double> state, double log_unit,
 double DescentFlow::fitting_log_unit(std::span<const double> state, double present) const {
   if (options_.rule != Rule::gradient) return present;
   look(state);
-  const double size = log_norm();
+  const double size = log_gradient(objective_, evaluation_);
   return std::isfinite(size) ? -size : present;
 }
 
+// dw / dtheta of a mirror, which measures lengths of motions of theta; empty: 1.
+std::vector<double> DescentFlow::metric(std::span<const double> w) const {
+  if (options_.mirror == 2) return {};
+  const double q = options_.mirror;
+  std::vector<double> metric(w.size(), 1.0);
+  for (const Block& b : objective_.blocks())
+    for (std::size_t k = b.begin; k < b.begin + b.size && b.name != "v"; ++k)
+      metric[k] = std::clamp(std::pow(std::abs(w[k]), 2 - q) / (q - 1), 1e-100, 1e100);
+  return metric;
+}
+
+void DescentFlow::slide(std::span<const double> state, double log_unit,
+                        std::span<double> out) const {
+  const std::vector<double> w = weights(state);
+  const SmallestDescent z = sliding_.along(w, evaluation_, log_unit, metric(w), out);
+  std::copy(z.descent.begin(), z.descent.end(), out.begin());
+}
+
+bool DescentFlow::simplify(const flow::Time& /*now*/, std::vector<double>& state) {
+  if (!pieces()) return false;
+  std::vector<double> w = weights(state);
+  const std::vector<double> before = w;
+  const bool changed = sliding_.settle(w, metric(w));
+  if (w != before) state = this->state(w);
+  return changed;
+}
+
+double DescentFlow::share_in_piece(
+    const std::function<void(double theta, std::span<double> state)>& along) {
+  if (!pieces()) return 1;
+  Evaluation e;
+  std::vector<double> at(space_.dim());
+  return sliding_.share([&](double theta) {
+    along(theta, at);
+    const std::vector<double> w = weights(at);
+    objective_.evaluate(w, e, sliding_.piece());
+    return sliding_.room(w, e, metric(w));
+  });
+}
+
+DescentFlow::Rest DescentFlow::rest() const {
+  Rest rest{seen_, steps_since_, {}};
+  for (Side side : sliding_.sides()) rest.sides.push_back(static_cast<signed char>(side));
+  return rest;
+}
+
+bool DescentFlow::set_rest(const Rest& rest) {
+  std::vector<Side> sides;
+  for (signed char side : rest.sides) {
+    if (side < -1 || side > 1) return false;
+    sides.push_back(static_cast<Side>(side));
+  }
+  if (!sliding_.set_sides(std::move(sides))) return false;
+  seen_ = rest.seen;
+  steps_since_ = rest.steps_since;
+  return true;
+}
+
+bool DescentFlow::at_minimum(std::span<const double> state) const {
+  return judge(objective_, weights(state), options_.rest_distance) == Standstill::minimum;
+}
+
 bool DescentFlow::at_rest(std::span<const double> state) const {
-  if (options_.rest_steps == 0 || ++rest_.steps_since < options_.rest_steps) return false;
-  const bool rests = rest_.seen.size() == state.size() &&
-                     squared_distance(rest_.seen, state) < 1e-14 * std::max(1.0, dot(state, state));
-  rest_.seen.assign(state.begin(), state.end());
-  if (!rests) rest_.steps_since = 0;
-  return rests;
+  if (!options_.flows || ++steps_since_ < kRestSteps) return false;
+  const double far = options_.rest_distance * std::max(1.0, norm(state));
+  const bool slow = seen_.size() == state.size() && squared_distance(seen_, state) < far * far;
+  seen_.assign(state.begin(), state.end());
+  steps_since_ = 0;
+  return slow && judge(objective_, weights(state), options_.rest_distance) != Standstill::moving;
 }
 
 }  // namespace attractor::training

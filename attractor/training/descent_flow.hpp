@@ -6,6 +6,8 @@
 //
 // exact at any |w|: g enters with the logarithm of its scale. Two things combine with all of them:
 //
+// A loss with kinks (a ReLU head) is followed as gradient flow piece by piece (sliding.hpp).
+//
 //   momentum mu: w' = w + h u', u' = mu u + g (heavy ball); the state is (w, u)
 //   mirror q:    the state is theta = |w|^{q-1} sign w and g moves theta, not w (mirror descent
 //   with
@@ -14,12 +16,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "attractor/flow/flow.hpp"
 #include "attractor/training/objective.hpp"
+#include "attractor/training/sliding.hpp"
 
 namespace attractor::training {
 
@@ -32,10 +36,11 @@ struct DescentOptions {
   double momentum = 0;
   double step = 1;    // h, which momentum needs to know
   double mirror = 2;  // q > 1
-  /// An adaptive run rests once so many steps moved the weights by less than 1e-7 of their norm:
-  /// they are at a minimum of finite norm (on the way to infinity so many steps span decades of
-  /// time). 0: never.
-  std::size_t rest_steps = 0;
+  /// An adaptive run of the gradient rule: it meets kinks of the loss as events, slides along
+  /// valleys, and rests where judge() of standstill.hpp says that it is within rest_distance
+  /// max(1, |w|) of a stationary point. That is asked every 1000 steps, if they moved it by less.
+  bool flows = false;
+  double rest_distance = 1e-7;
 };
 
 class DescentFlow final : public flow::Flow {
@@ -50,28 +55,39 @@ class DescentFlow final : public flow::Flow {
   struct Rest {
     std::vector<double> seen;  // the state some steps ago
     std::uint64_t steps_since = 0;
+    std::vector<signed char> sides;  // the piece of the loss
   };
-  const Rest& rest() const { return rest_; }
-  void set_rest(Rest rest) { rest_ = std::move(rest); }
+  Rest rest() const;
+  /// False, and nothing changed, if it is not one of this flow.
+  bool set_rest(const Rest& rest);
+  /// The weights of a flow's state are at a minimum of the loss.
+  bool at_minimum(std::span<const double> state) const;
   /// What the latest call of drift saw.
   const Evaluation& latest() const { return evaluation_; }
 
   const Space& space() const override { return space_; }
   void drift(std::span<const double> state, double log_unit, std::span<double> out) const override;
   double fitting_log_unit(std::span<const double> state, double present) const override;
+  bool simplify(const flow::Time& now, std::vector<double>& state) override;
+  double share_in_piece(
+      const std::function<void(double theta, std::span<double> state)>& along) override;
   bool at_rest(std::span<const double> state) const override;
 
  private:
   void look(std::span<const double> state) const;
   void velocity(double log_unit, std::span<double> out) const;
-  double log_norm() const;
+  void slide(std::span<const double> state, double log_unit, std::span<double> out) const;
+  std::vector<double> metric(std::span<const double> weights) const;
+  bool pieces() const { return options_.flows && sliding_.needed(); }
 
   const Objective& objective_;
   DescentOptions options_;
   Euclidean space_;
   mutable Evaluation evaluation_;
   mutable std::vector<double> weights_;
-  mutable Rest rest_;
+  Sliding sliding_;
+  mutable std::vector<double> seen_;
+  mutable std::uint64_t steps_since_ = 0;
 };
 
 }  // namespace attractor::training

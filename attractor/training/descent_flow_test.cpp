@@ -187,13 +187,13 @@ TEST(GradientFlow, RestsAtAFiniteMinimum) {
   Problem problem = with_scores(1, 2, 1, {1, 0}, {1, 0});
   problem.labels = {0.75};
   const Objective objective(problem, Loss::squared, {});
-  DescentFlow flow(objective, {.rest_steps = 1000});
+  DescentFlow flow(objective, {.flows = true});
   Progress progress{.state = objective.start()};
   EXPECT_EQ(flow::run(flow, flow::dormand_prince(), {.end = Time(1, 700), .tolerance = 1e-10},
                       progress, {}),
             Status::complete);
   EXPECT_LT(progress.steps, 4000U);
-  EXPECT_TRUE(flow.at_rest(progress.state));
+  EXPECT_TRUE(flow.at_minimum(progress.state));
   EXPECT_NEAR(progress.state[0], std::log(3), 1e-9);
 }
 

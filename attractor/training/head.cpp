@@ -32,9 +32,8 @@ double normal_cdf(double x) { return std::erfc(-x / std::numbers::sqrt2) / 2; }
 double apply(Activation activation, double x) {
   switch (activation) {
     case Activation::identity:
+    case Activation::relu:  // where it is on
       return x;
-    case Activation::relu:
-      return x > 0 ? x : 0;
     case Activation::gelu:
       return x * normal_cdf(x);
     case Activation::tanh:
@@ -50,9 +49,8 @@ double apply(Activation activation, double x) {
 double slope(Activation activation, double x) {
   switch (activation) {
     case Activation::identity:
+    case Activation::relu:  // where it is on
       return 1;
-    case Activation::relu:
-      return x > 0 ? 1 : 0;
     case Activation::gelu:
       return normal_cdf(x) +
              x * std::exp(-x * x / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
@@ -66,16 +64,10 @@ double slope(Activation activation, double x) {
   return 1;
 }
 
-// U o + b.
-std::vector<double> hidden_inputs(const Head& head, std::span<const double> o) {
-  std::vector<double> h(o.begin(), o.end());
-  if (!head.hidden.empty()) {
-    h.resize(head.units());
-    for (std::size_t k = 0; k < h.size(); ++k)
-      h[k] = dot(std::span(head.hidden).subspan(k * o.size(), o.size()), o);
-  }
-  for (std::size_t k = 0; k < head.bias.size(); ++k) h[k] += head.bias[k];
-  return h;
+// Only a ReLU can be off.
+bool is_on(Activation activation, std::span<const signed char> on, std::size_t unit, double x) {
+  if (activation != Activation::relu) return true;
+  return on.empty() ? x > 0 : on[unit] > 0;
 }
 
 }  // namespace
@@ -94,27 +86,50 @@ Activations activation_named(std::string_view text) {
 std::string name(const Activations& activations) {
   std::string text;
   for (Activation activation : activations.each)
-    for (const auto& [name, known] : kNames)
-      if (known == activation) text += (text.empty() ? "" : ",") + std::string(name);
+    for (const auto& [name, known] : kNames) {
+      if (known != activation) continue;
+      if (!text.empty()) text += ',';
+      text += name;
+    }
   return text;
 }
 
-std::vector<double> Head::features(std::span<const double> o) const {
-  std::vector<double> h = hidden_inputs(*this, o);
-  for (std::size_t k = 0; k < h.size(); ++k) h[k] = apply(activation.of(k), h[k]);
+bool Head::kinked() const {
+  return std::find(activation.each.begin(), activation.each.end(), Activation::relu) !=
+         activation.each.end();
+}
+
+std::vector<double> Head::inputs(std::span<const double> o) const {
+  std::vector<double> h(o.begin(), o.end());
+  if (!hidden.empty()) {
+    h.resize(units());
+    for (std::size_t k = 0; k < h.size(); ++k)
+      h[k] = dot(std::span(hidden).subspan(k * o.size(), o.size()), o);
+  }
+  for (std::size_t k = 0; k < bias.size(); ++k) h[k] += bias[k];
   return h;
 }
 
-double Head::value(std::span<const double> o, std::span<const double> weights) const {
-  return dot(features(o), weights) - penalty * dot(o, o);
+std::vector<double> Head::features(std::span<const double> o,
+                                   std::span<const signed char> on) const {
+  std::vector<double> h = inputs(o);
+  for (std::size_t k = 0; k < h.size(); ++k)
+    h[k] = is_on(activation.of(k), on, k, h[k]) ? apply(activation.of(k), h[k]) : 0;
+  return h;
 }
 
-std::vector<double> Head::gradient(std::span<const double> o,
-                                   std::span<const double> weights) const {
-  const std::vector<double> h = hidden_inputs(*this, o);
+double Head::value(std::span<const double> o, std::span<const double> weights,
+                   std::span<const signed char> on) const {
+  return dot(features(o, on), weights) - penalty * dot(o, o);
+}
+
+std::vector<double> Head::gradient(std::span<const double> o, std::span<const double> weights,
+                                   std::span<const signed char> on) const {
+  const std::vector<double> h = inputs(o);
   std::vector<double> result(o.size());
   for (std::size_t b = 0; b < o.size(); ++b) result[b] = -2 * penalty * o[b];
   for (std::size_t k = 0; k < h.size(); ++k) {
+    if (!is_on(activation.of(k), on, k, h[k])) continue;
     const double factor = weights[k] * slope(activation.of(k), h[k]);
     if (hidden.empty()) {
       result[k] += factor;

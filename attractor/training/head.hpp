@@ -5,6 +5,10 @@
 // with sigma the identity, ReLU, GELU, tanh, softplus or sine, the same for all hidden units or one
 // for each; U = I and b = 0 if not given. The linear head <v, o> is the paper's; lambda > 0 is the
 // penalised head of the follow-up.
+//
+// ReLU has a kink at 0. Where the head is asked for one smooth piece of it, `on` says of every
+// hidden unit whether its ReLU is the identity (> 0) or zero, whatever its input; empty: as the
+// sign of the input says. Other activations do not look at it.
 #pragma once
 
 #include <cstddef>
@@ -42,11 +46,18 @@ struct Head {
   bool linear() const {
     return activation.identity() && hidden.empty() && bias.empty() && penalty == 0;
   }
+  /// Some hidden unit is a ReLU.
+  bool kinked() const;
+  /// U o + b: one for each hidden unit.
+  std::vector<double> inputs(std::span<const double> o) const;
   /// sigma(U o + b): what v multiplies.
-  std::vector<double> features(std::span<const double> o) const;
-  double value(std::span<const double> o, std::span<const double> v) const;
+  std::vector<double> features(std::span<const double> o,
+                               std::span<const signed char> on = {}) const;
+  double value(std::span<const double> o, std::span<const double> v,
+               std::span<const signed char> on = {}) const;
   /// d psi / d o.
-  std::vector<double> gradient(std::span<const double> o, std::span<const double> v) const;
+  std::vector<double> gradient(std::span<const double> o, std::span<const double> v,
+                               std::span<const signed char> on = {}) const;
 };
 
 }  // namespace attractor::training

@@ -38,6 +38,37 @@ bool zero(std::span<const double> values) {
   return std::all_of(values.begin(), values.end(), [](double x) { return x == 0; });
 }
 
+// How the mean of g under softmax moves with the logits s, which become the weights: it is
+// e^{log_weight} c_t for t != a, the token of largest logit; mean - g_a = e^{log_weight} mean.
+// Weights of tokens with the g of token a do not set the scale: only the others move anything.
+struct MeanSlope {
+  double mean, log_weight;
+  double excess;  // mean - g_a itself
+};
+MeanSlope mean_slope(std::span<double> s, std::span<const double> g, std::size_t a,
+                     std::span<double> c) {
+  const double top = s[a];
+  double second = kNothing;
+  for (std::size_t t = 0; t < s.size(); ++t)
+    if (g[t] != g[a]) second = std::max(second, s[t]);
+  const double drop = std::exp(second - top);
+  double mean = 0, others = 0;  // sums of weights relative to e^{second} and e^{top}
+  for (std::size_t t = 0; t < s.size(); ++t) {
+    const bool moves = g[t] != g[a];
+    c[t] = std::exp(s[t] - (moves ? second : top));
+    if (moves) mean += c[t] * (g[t] - g[a]);
+    s[t] = moves ? c[t] * drop : c[t];
+    if (t != a) others += s[t];
+  }
+  const double total = 1 + others;
+  for (std::size_t t = 0; t < s.size(); ++t) {
+    c[t] = g[t] != g[a] ? c[t] * (g[t] - g[a] - mean * drop / total) : -c[t] / total * mean;
+    s[t] /= total;
+  }
+  c[a] = 0;
+  return {mean, second - top - std::log1p(others), mean * drop / total};
+}
+
 }  // namespace
 
 Trained trained_named(std::string_view text) {
@@ -56,6 +87,7 @@ Objective::Objective(const Problem& problem, Loss loss, Trained trained)
       loss_(loss),
       trained_(trained),
       simple_head_(problem.head.linear() && !trained.head),
+      kinked_(problem.head.kinked()),
       rank_(problem.rank()) {
   check_labels(problem, loss);
   const std::size_t d = problem.dim;
@@ -147,6 +179,7 @@ void Objective::size(Evaluation& e) const {
   e.move.resize(n * d);
   e.query.resize(problem_.queries.empty() ? d : n * d);
   if (trained_.head) e.feature.resize(n * problem_.head.units());
+  if (kinked_) e.hidden.resize(n * problem_.head.units());
   e.descent.resize(dim_), e.log_scale.resize(blocks_.size());
 }
 
@@ -176,7 +209,8 @@ std::span<const double> Objective::query(std::size_t i, const Evaluation& e) con
 }
 
 // Output, features and scores of a head that is not just a fixed <v, .>; e.weight holds logits.
-void Objective::read_head(std::size_t i, std::span<const double> v, Evaluation& e) const {
+void Objective::read_head(std::size_t i, std::span<const double> v, const Piece& piece,
+                          Evaluation& e) const {
   const std::size_t tokens = problem_.tokens, d = problem_.dim, a = e.chosen[i];
   const auto logits = std::span(e.weight).subspan(i * tokens, tokens);
   const auto s = std::span(e.coefficient).subspan(i * tokens, tokens);
@@ -187,20 +221,25 @@ void Objective::read_head(std::size_t i, std::span<const double> v, Evaluation& 
   std::vector<double> o(d);
   kernels::weighted_differences(rows, s, problem_.token(i, a), o);
   for (std::size_t b = 0; b < d; ++b) o[b] += problem_.token(i, a)[b];
-  const bool linear = problem_.head.linear();
+  const Head& head = problem_.head;
+  const std::size_t units = head.units();
+  const bool linear = head.linear();
+  const auto on =
+      piece.empty() ? std::span<const signed char>() : std::span(piece).subspan(i * units, units);
   const auto g = std::span(e.score).subspan(i * tokens, tokens);
   kernels::row_products(
-      rows, linear ? std::vector<double>(v.begin(), v.end()) : problem_.head.gradient(o, v), g);
-  e.output[i] = linear ? dot(o, v) : problem_.head.value(o, v);
-  if (!trained_.head) return;
-  const std::vector<double> feature = linear ? o : problem_.head.features(o);
-  std::copy(feature.begin(), feature.end(),
-            e.feature.begin() + static_cast<std::ptrdiff_t>(i * feature.size()));
+      rows, linear ? std::vector<double>(v.begin(), v.end()) : head.gradient(o, v, on), g);
+  e.output[i] = linear ? dot(o, v) : head.value(o, v, on);
+  const auto keep = [&](const std::vector<double>& values, std::vector<double>& all) {
+    std::copy(values.begin(), values.end(), all.begin() + static_cast<std::ptrdiff_t>(i * units));
+  };
+  if (kinked_) keep(head.inputs(o), e.hidden);
+  if (trained_.head) keep(linear ? o : head.features(o, on), e.feature);
 }
 
-// Input i: its weights, its output and how it moves its query. Weights of tokens that score like
-// the chosen one do not set the scale: only the others move anything.
-void Objective::look_at(std::size_t i, std::span<const double> v, Evaluation& e) const {
+// Input i: its weights, its output and how it moves its query.
+void Objective::look_at(std::size_t i, std::span<const double> v, const Piece& piece,
+                        Evaluation& e) const {
   const std::size_t tokens = problem_.tokens, d = problem_.dim;
   const auto s = std::span(e.weight).subspan(i * tokens, tokens);
   const auto c = std::span(e.coefficient).subspan(i * tokens, tokens);
@@ -208,32 +247,14 @@ void Objective::look_at(std::size_t i, std::span<const double> v, Evaluation& e)
   kernels::row_products(rows, query(i, e), s);
   const auto a = static_cast<std::size_t>(std::max_element(s.begin(), s.end()) - s.begin());
   e.chosen[i] = a;
-  if (!simple_head_) read_head(i, v, e);
+  if (!simple_head_) read_head(i, v, piece, e);
   const auto g =
       std::span(simple_head_ ? std::span<const double>(outputs_) : std::span<const double>(e.score))
           .subspan(i * tokens, tokens);
-  const double top = s[a];
-  double second = kNothing;
-  for (std::size_t t = 0; t < tokens; ++t)
-    if (g[t] != g[a]) second = std::max(second, s[t]);
-  const double drop = std::exp(second - top);
-  double mean = 0, others = 0;  // sums of weights relative to e^{second} and e^{top}
-  for (std::size_t t = 0; t < tokens; ++t) {
-    const bool moves = g[t] != g[a];
-    c[t] = std::exp(s[t] - (moves ? second : top));
-    if (moves) mean += c[t] * (g[t] - g[a]);
-    s[t] = moves ? c[t] * drop : c[t];
-    if (t != a) others += s[t];
-  }
-  const double total = 1 + others;
-  e.mean[i] = mean;
-  e.log_weight[i] = second - top - std::log1p(others);
-  for (std::size_t t = 0; t < tokens; ++t) {
-    c[t] = g[t] != g[a] ? c[t] * (g[t] - g[a] - mean * drop / total) : -c[t] / total * mean;
-    s[t] /= total;
-  }
-  c[a] = 0;
-  if (simple_head_) e.output[i] = g[a] + mean * drop / total;
+  const MeanSlope slope = mean_slope(s, g, a, c);
+  e.mean[i] = slope.mean;
+  e.log_weight[i] = slope.log_weight;
+  if (simple_head_) e.output[i] = g[a] + slope.excess;
   const Pull pull = training::pull(loss_, e.output[i], problem_.labels[i]);
   e.pull_sign[i] = pull.sign;
   e.pull_log[i] = pull.log_size;
@@ -282,6 +303,51 @@ void Objective::collect_attention(std::span<const double> state, Evaluation& e) 
       q.transpose() * (moves * matrix(blocks_[0].of(state), d, rank_));
 }
 
+// Adds what a move of u_i means for the blocks of attention.
+void Objective::pull_back(std::size_t i, std::span<const double> move,
+                          std::span<const double> state, std::span<double> out) const {
+  const std::size_t d = problem_.dim;
+  const auto column = matrix(move, d, 1);
+  const auto block = [&](std::size_t k) { return out.subspan(blocks_[k].begin, blocks_[k].size); };
+  if (trained_.attention == AttentionPart::prompt) {
+    auto p = target(block(0), d, 1);
+    if (problem_.weights.empty())
+      p = column;
+    else
+      p.noalias() = matrix(problem_.weights, d, d).transpose() * column;
+    return;
+  }
+  const auto q =
+      matrix(problem_.queries.empty() ? given_queries() : given_queries().subspan(i * d, d), d, 1);
+  if (trained_.attention == AttentionPart::weights) {
+    target(block(0), d, d).noalias() = column * q.transpose();
+    return;
+  }
+  target(block(0), d, rank_).noalias() =
+      column * (q.transpose() * matrix(blocks_[1].of(state), d, rank_));
+  target(block(1), d, rank_).noalias() =
+      q * (column.transpose() * matrix(blocks_[0].of(state), d, rank_));
+}
+
+double Objective::output_slope(std::size_t i, std::span<const double> direction,
+                               std::span<const double> state, const Evaluation& e,
+                               std::span<double> unit) const {
+  std::fill(unit.begin(), unit.end(), 0.0);
+  if (trained_.attention == AttentionPart::none) return kNothing;
+  const std::size_t tokens = problem_.tokens, d = problem_.dim;
+  const auto rows = std::span(problem_.x).subspan(i * tokens * d, tokens * d);
+  std::vector<double> s(tokens), g(tokens), c(tokens), move(d);
+  kernels::row_products(rows, query(i, e), s);
+  kernels::row_products(rows, direction, g);
+  const MeanSlope slope = mean_slope(s, g, e.chosen[i], c);
+  kernels::weighted_differences(rows, c, problem_.token(i, e.chosen[i]), move);
+  pull_back(i, move, state, unit);
+  const double length = norm(unit);
+  if (!(length > 0)) return kNothing;
+  for (double& x : unit) x /= length;
+  return slope.log_weight + std::log(length);
+}
+
 void Objective::collect_head(Evaluation& e) const {
   const double top = *std::max_element(e.pull_log.begin(), e.pull_log.end());
   const Block& v = blocks_.back();
@@ -296,13 +362,13 @@ void Objective::collect_head(Evaluation& e) const {
   }
 }
 
-void Objective::evaluate(std::span<const double> state, Evaluation& e) const {
+void Objective::evaluate(std::span<const double> state, Evaluation& e, const Piece& piece) const {
   size(e);
   find_queries(state, e);
   const std::span<const double> v = head_weights(state);
   parallel_for(problem_.inputs, std::max<std::size_t>(1, 65536 / (problem_.tokens * problem_.dim)),
                [&](std::size_t begin, std::size_t end) {
-                 for (std::size_t i = begin; i < end; ++i) look_at(i, v, e);
+                 for (std::size_t i = begin; i < end; ++i) look_at(i, v, piece, e);
                });
   if (trained_.attention != AttentionPart::none) collect_attention(state, e);
   if (trained_.head) collect_head(e);

@@ -58,7 +58,12 @@ struct Evaluation {
   std::vector<double> move{};              // -dL_i/du_i = e^{log_size} move: n x d
   std::vector<double> log_size{}, pull_sign{}, pull_log{};
   std::vector<double> feature{};  // sigma(U o + b), if v is trained: n x units
+  std::vector<double> hidden{};   // U o + b, if the head has kinks: n x units
 };
+
+/// A smooth piece of the loss of a head with kinks: which ReLUs are on, n x units (head.hpp).
+/// Empty: the piece that the state lies in.
+using Piece = std::vector<signed char>;
 
 class Objective {
  public:
@@ -73,7 +78,7 @@ class Objective {
   /// The problem's p, W, K, Q and v.
   std::vector<double> start() const;
 
-  void evaluate(std::span<const double> state, Evaluation& e) const;
+  void evaluate(std::span<const double> state, Evaluation& e, const Piece& piece = {}) const;
   double loss(const Evaluation& e) const;
   /// ln L, accurate where the losses of all inputs are e^{-f} with huge f.
   double log_loss(const Evaluation& e) const;
@@ -87,6 +92,11 @@ class Objective {
   std::span<const double> head_weights(std::span<const double> state) const;
   /// What attention trains, as one vector: p or W = K Q^T. Empty if attention is frozen.
   std::vector<double> attention_weights(std::span<const double> state) const;
+  /// grad <direction, o_i> with respect to what attention trains, for a state that `e` has seen:
+  /// a unit vector (0 on v), or 0, and ln of its length.
+  double output_slope(std::size_t input, std::span<const double> direction,
+                      std::span<const double> state, const Evaluation& e,
+                      std::span<double> unit) const;
   /// q_i as given: n x d or d. Not for a trained prompt.
   std::span<const double> given_queries() const;
 
@@ -96,8 +106,10 @@ class Objective {
                              std::span<const double> fixed) const;
   void size(Evaluation& e) const;
   void find_queries(std::span<const double> state, Evaluation& e) const;
-  void read_head(std::size_t i, std::span<const double> v, Evaluation& e) const;
-  void look_at(std::size_t i, std::span<const double> v, Evaluation& e) const;
+  void read_head(std::size_t i, std::span<const double> v, const Piece& piece, Evaluation& e) const;
+  void look_at(std::size_t i, std::span<const double> v, const Piece& piece, Evaluation& e) const;
+  void pull_back(std::size_t i, std::span<const double> move, std::span<const double> state,
+                 std::span<double> out) const;
   void collect_attention(std::span<const double> state, Evaluation& e) const;
   void collect_head(Evaluation& e) const;
   std::span<const double> query(std::size_t i, const Evaluation& e) const;
@@ -107,6 +119,7 @@ class Objective {
   Loss loss_;
   Trained trained_;
   bool simple_head_;  // linear and frozen: scores never change
+  bool kinked_;       // the head has ReLUs
   std::size_t dim_ = 0, rank_ = 0;
   std::vector<Block> blocks_;
   std::vector<double> outputs_;  // psi(x_it): n x T

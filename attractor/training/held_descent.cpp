@@ -1,0 +1,171 @@
+#include "attractor/training/held_descent.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "attractor/base/random.hpp"
+#include "attractor/space/space.hpp"
+
+namespace attractor::training {
+namespace {
+
+using Matrix = Eigen::MatrixXd;
+using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Vector = Eigen::VectorXd;
+constexpr Eigen::Index kWhole = 400, kKrylov = 80;
+constexpr std::size_t kSphere = SIZE_MAX;
+
+std::span<const double> view(const Vector& w) {
+  return {w.data(), static_cast<std::size_t>(w.size())};
+}
+
+// The sphere as one more surface: the ball is where it is off. It pushes back by any amount.
+void add_sphere(std::span<const double> w, double push, Surfaces& surfaces) {
+  const double length = norm(w);
+  surfaces.kink.push_back(kSphere);
+  for (double x : w) surfaces.normal.push_back(x / length);
+  surfaces.log_slope.push_back(-std::log(length));
+  surfaces.jump.push_back(-push);
+}
+
+double longest(std::span<const double> rows, std::size_t dim) {
+  double most = 0;
+  for (std::size_t i = 0; i < rows.size() / dim; ++i)
+    most = std::max(most, norm(rows.subspan(i * dim, dim)));
+  return most;
+}
+
+}  // namespace
+
+Footing find_footing(const Objective& objective, const Kinks& kinks, std::span<const double> w,
+                     double radius, const Nearness& near, double unit) {
+  Evaluation e;
+  objective.evaluate(w, e);
+  Footing footing;
+  std::vector<std::size_t> met;
+  if (!kinks.empty()) {
+    footing.sides = kinks.sides(e);
+    for (std::size_t a = 0; a < kinks.size(); ++a) met.push_back(a);
+    const Surfaces all = kinks.surfaces(met, w, e, unit);
+    met.clear();
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      const double height = std::abs(kinks.height(all.kink[k], e));
+      if (height > near.height && std::log(height) - all.log_slope[k] > std::log(near.distance))
+        continue;
+      if (all.jump[k] > 0) footing.on_ridge = true;
+      if (all.jump[k] < 0) met.push_back(all.kink[k]), footing.sides[all.kink[k]] = Side::off;
+    }
+    objective.evaluate(w, e, kinks.piece(footing.sides));
+  }
+  Surfaces surfaces = kinks.surfaces(met, w, e, unit);
+  const std::vector<double> d = descent_in_unit(objective, e, unit);
+  footing.size = norm(d);
+  for (double jump : surfaces.jump) footing.size += std::abs(jump);
+  if (norm(w) >= radius - std::max(near.distance, near.height * radius))
+    add_sphere(w, 2 * footing.size, surfaces);
+  SmallestDescent z = smallest_descent(d, surfaces);
+  if (surfaces.size() == 0) footing.size = norm(d);
+  for (std::size_t k = 0; k < surfaces.size(); ++k) {
+    const double share = z.share[k];
+    if (surfaces.kink[k] == kSphere)
+      footing.on_sphere = share > 0;
+    else
+      footing.sides[surfaces.kink[k]] = share <= 0 ? Side::off : share >= 1 ? Side::on : Side::held;
+  }
+  footing.descent = std::move(z.descent);
+  return footing;
+}
+
+HeldDescent::HeldDescent(const Objective& objective, const Kinks& kinks, const Footing& footing,
+                         double radius, double log_unit)
+    : objective_(objective),
+      kinks_(kinks),
+      piece_(kinks.empty() ? Piece() : kinks.piece(footing.sides)),
+      on_sphere_(footing.on_sphere),
+      radius_(radius),
+      unit_(log_unit) {
+  for (std::size_t a = 0; a < footing.sides.size(); ++a)
+    if (footing.sides[a] == Side::held) held_.push_back(a);
+}
+
+Surfaces HeldDescent::surfaces(std::span<const double> w) {
+  objective_.evaluate(w, e_, piece_);
+  Surfaces held = kinks_.surfaces(held_, w, e_, unit_);
+  if (on_sphere_) add_sphere(w, 1, held);
+  return held;
+}
+
+Vector HeldDescent::at(const Vector& w) {
+  const Surfaces held = surfaces(view(w));
+  std::vector<double> d = descent_in_unit(objective_, e_, unit_);
+  if (held.size() > 0) d = sliding_descent(d, held).descent;
+  return Eigen::Map<const Vector>(d.data(), w.size());
+}
+
+Matrix HeldDescent::tangent(const Vector& w) {
+  const Surfaces held = surfaces(view(w));
+  if (held.size() == 0) return Matrix::Identity(w.size(), w.size());
+  const Eigen::Map<const RowMajor> normals(held.normal.data(),
+                                           static_cast<Eigen::Index>(held.size()), w.size());
+  const Eigen::ColPivHouseholderQR<Matrix> qr(normals.transpose());
+  const Matrix q = qr.householderQ();
+  return q.rightCols(w.size() - qr.rank());
+}
+
+Vector HeldDescent::put_on(const Vector& w) {
+  Vector on = w;
+  for (int k = 0; k < 5; ++k) {
+    const Surfaces held = surfaces(view(on));
+    if (held.size() == 0) return on;
+    std::vector<double> height;
+    for (std::size_t a : held.kink)
+      height.push_back(a == kSphere ? (on.norm() - radius_) / on.norm() : kinks_.height(a, e_));
+    const std::vector<double> move = move_onto(held, height, static_cast<std::size_t>(on.size()));
+    on += Eigen::Map<const Vector>(move.data(), on.size());
+  }
+  return on_sphere_ ? Vector(on * (radius_ / on.norm())) : on;
+}
+
+HeldDescent::Curvature HeldDescent::curvature(const Vector& w, double step) {
+  const Matrix tangent_here = tangent(w);
+  const auto times = [&](const Vector& u) -> Vector {
+    const Vector change = at(w - step * u) - at(w + step * u);
+    return tangent_here * (tangent_here.transpose() * change) / (2 * step);
+  };
+  const Eigen::Index full = tangent_here.cols(), size = full <= kWhole ? full : kKrylov;
+  Curvature c{Matrix::Zero(w.size(), size), Matrix::Zero(size, size)};
+  Matrix images(w.size(), size);
+  // All of the tangent space, or a Krylov space of z and of a vector with a part in every
+  // direction.
+  const auto candidate = [&](Eigen::Index k) -> Vector {
+    if (full <= kWhole) return tangent_here.col(k);
+    if (k > 1) return images.col(k - 2);
+    const Vector z = at(w);
+    if (k == 0 && z.norm() > 0) return z;
+    Vector any(full);
+    Stream(0, "curvature").normals(0, {any.data(), static_cast<std::size_t>(full)});
+    return tangent_here * any;
+  };
+  for (Eigen::Index k = 0; k < size; ++k) {
+    Vector next = candidate(k).normalized();
+    for (int twice = 0; twice < 2 && full > kWhole; ++twice)
+      next = (next - c.basis.leftCols(k) * (c.basis.leftCols(k).transpose() * next)).normalized();
+    c.basis.col(k) = next;
+    images.col(k) = times(next);
+  }
+  c.hessian = c.basis.transpose() * images;
+  c.hessian = (c.hessian + Matrix(c.hessian.transpose())) / 2;
+  return c;
+}
+
+double weight_scale(const Objective& objective, const Evaluation& e) {
+  const Problem& p = objective.problem();
+  double most = objective.trained().head ? longest(e.feature, p.head.units()) : 0;
+  const AttentionPart part = objective.trained().attention;
+  if (part == AttentionPart::prompt) most = std::max(most, longest(keys(p), p.dim));
+  if (part == AttentionPart::weights || part == AttentionPart::factors)
+    most = std::max(most, longest(p.x, p.dim) * longest(objective.given_queries(), p.dim));
+  return most;
+}
+
+}  // namespace attractor::training
