@@ -229,12 +229,16 @@ void keep(const FlowRecord& record, double seconds, RunDirectory& directory) {
   directory.close();
 }
 
+bool goes_on_forever(const FlowRecord& record) {
+  return std::isinf(end_of(record.parameters).mantissa());
+}
+
 bool has_lengths(const FlowRecord& record) { return !record.snapshots.back().norms.empty(); }
 
 void add_verification(const Verification& v, const FlowRecord& record, Json& json) {
   json["verified_error"] = number(v.error);
   if (has_lengths(record)) json["verified_length_error"] = number(v.length_error);
-  if (std::isinf(record.parameters.time)) json["verified_time_error"] = number(v.time_error);
+  if (goes_on_forever(record)) json["verified_time_error"] = number(v.time_error);
   json["verified_without_coalescence"] = !v.coalesced;
 }
 
@@ -246,7 +250,7 @@ void print_verification(const Verification& v, const FlowRecord& record) {
       v.coalesced ? "largest distance to a finer run, which coalesced tokens too"
                   : "largest distance to a finer run");
   if (has_lengths(record)) row("verified lengths", v.length_error, "largest relative error");
-  if (std::isinf(record.parameters.time))
+  if (goes_on_forever(record))
     row("verified time", v.time_error, "relative error of the time of the last merger");
 }
 

@@ -39,7 +39,7 @@ AttentionFlow rows_of(Rule rule, double beta, std::size_t dim, const std::vector
   for (std::uint32_t i = 0; i < weights.size(); ++i)
     owner.insert(owner.end(), static_cast<std::size_t>(weights[i]), i);
   AttentionFlow flow({.rule = rule, .beta = beta, .dim = dim}, owner.size(), 0);
-  flow.groups().restore(owner, {}, 0);
+  flow.groups().restore(owner, {}, {}, 3);
   return flow;
 }
 

@@ -39,7 +39,7 @@ AttentionFlow dense_flow(Rule rule, double beta, const std::vector<double>& weig
   for (std::uint32_t i = 0; i < weights.size(); ++i)
     owner.insert(owner.end(), static_cast<std::size_t>(weights[i]), i);
   AttentionFlow flow({.rule = rule, .beta = beta, .dim = 3}, owner.size(), 0);
-  flow.groups().restore(owner, {}, 0);
+  flow.groups().restore(owner, {}, {}, 3);
   return flow;
 }
 

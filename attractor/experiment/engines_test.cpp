@@ -162,7 +162,7 @@ TEST(Engines, DenseIsExactToRoundingAlsoInsideClusters) {
       for (std::uint32_t i = 0; i < n; ++i)
         owner.insert(owner.end(), static_cast<std::size_t>(masses[i]), i);
       depth::AttentionFlow flow({.rule = rule, .beta = beta, .dim = dim}, owner.size(), 0);
-      flow.groups().restore(owner, {}, 0);
+      flow.groups().restore(owner, {}, {}, dim);
       std::vector<double> v(n * dim);
       flow.drift(x, flow.log_unit(), v);
       const Truth truth = truth_of(rule, beta, x, dim, masses);

@@ -70,7 +70,7 @@ FlowModel::FlowModel(const FlowParameters& p, std::size_t tokens, std::size_t di
             .rule = rule_named(p.dynamics), .beta = p.beta, .accuracy = p.accuracy, .dim = dim},
         tokens);
     sorted_groups_ = depth::TokenGroups(tokens);
-    observed_ = attention_of(p, dim);
+    observed_ = attention_of(p, dim, weights_.at(0));
   } else if (engine == "circle") {
     circle_.emplace(
         depth::CircleFlowSettings{

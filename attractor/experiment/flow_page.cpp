@@ -94,10 +94,11 @@ std::string accuracy(const FlowRecord& record) {
   text += "</p>\n<p>";
   text += record.merge_radius > 0
               ? html_markup(fmt::format(
-                    "Tokens of a cluster narrower than {} move as one: {} such replacements, which "
-                    "shift a token by at most {} in total (to leading order).",
+                    "Tokens of a cluster narrower than {} move with their centre: {} such "
+                    "replacements, which displace a token by about {} or less at the end; distances "
+                    "within these groups are known to a relative error of {}.",
                     rounded(record.merge_radius), grouped(record.coalescences.size()),
-                    rounded(record.merge_error)))
+                    rounded(record.merge_error), rounded(record.offset_error)))
               : "No tokens were replaced: every one is followed on its own.";
   text += "</p>\n<p>";
   const bool sampled = std::any_of(record.series.begin(), record.series.end(),

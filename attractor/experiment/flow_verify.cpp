@@ -16,8 +16,9 @@ constexpr double kFinestTolerance = 1e-14;
 constexpr double kShort = 1e4;           // natural units of time: a run without coalescence ends
 constexpr double kDenseTokens = 20'000;  // up to so many, dense sums are the better reference
 
-double natural_time(const FlowParameters& p) {
-  return p.dynamics == "usa" ? p.time * std::exp(std::min(700.0, p.beta)) : p.time;
+bool is_short(const FlowParameters& p) {
+  const double log = end_of(p).log() + (p.dynamics == "usa" ? p.beta : 0);
+  return log <= std::log(kShort);
 }
 
 void refine_engine(FlowParameters& p, std::size_t tokens, std::size_t dim) {
@@ -62,7 +63,7 @@ FlowParameters finer(const FlowParameters& parameters, std::size_t tokens, std::
                     parameters.tolerance, kFinestTolerance, 100 * kFinestTolerance));
   refine_engine(p, tokens, dim);
   if (is_plain(p) && p.space == "sphere" && !is_linear(p.engine)) {
-    if (natural_time(p) <= kShort)
+    if (is_short(p))
       p.merge_radius = "off";
     else if (p.merge_radius != "auto" && p.merge_radius != "off")
       p.merge_radius = fmt::format("{}", std::max(1e-12, std::stod(p.merge_radius) / 10));
@@ -85,7 +86,7 @@ Verification compare(const FlowRecord& record, const FlowRecord& reference) {
   v.error = std::sqrt(worst);
   for (std::size_t i = 0; i < std::min(a.norms.size(), b.norms.size()); ++i)
     v.length_error = std::max(v.length_error, std::abs(a.norms[i] - b.norms[i]) / b.norms[i]);
-  if (std::isinf(record.parameters.time))
+  if (end_of(record.parameters) == flow::kForever)
     v.time_error = std::abs(record.time.log() - reference.time.log());
   return v;
 }
