@@ -49,8 +49,11 @@ class CircleFlow final : public flow::Flow {
 
   /// order()[i] is the original number of token i of the state.
   std::span<const std::uint32_t> order() const { return order_; }
-  /// For a resumed run: a permutation.
-  void set_order(std::vector<std::uint32_t> order) { order_ = std::move(order); }
+  /// For a resumed run: a permutation. Where runs are stopped simplify() has looked last.
+  void set_order(std::vector<std::uint32_t> order) {
+    order_ = std::move(order);
+    doubtful_ = false;
+  }
   /// The angles by original number.
   std::vector<double> expand(std::span<const double> angles) const;
 

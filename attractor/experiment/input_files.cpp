@@ -79,8 +79,13 @@ InputFiles::InputFiles(const std::vector<std::string>& names, const std::string&
   }
 }
 
-InputFiles::InputFiles(std::vector<InputFile> recorded, std::string directory)
-    : directory_(std::move(directory)), files_(std::move(recorded)), stamps_(files_.size()) {}
+InputFiles InputFiles::recorded(std::vector<InputFile> files, std::string directory) {
+  InputFiles inputs;
+  inputs.directory_ = std::move(directory);
+  inputs.files_ = std::move(files);
+  inputs.stamps_.resize(inputs.files_.size());
+  return inputs;
+}
 
 void InputFiles::require_unchanged() {
   for (std::size_t k = 0; k < files_.size(); ++k) {

@@ -20,8 +20,8 @@ class InputFiles {
   InputFiles() = default;
   /// As they are now. Throws Error if one is missing.
   InputFiles(const std::vector<std::string>& names, const std::string& directory);
-  /// As they were when `recorded` was made.
-  InputFiles(std::vector<InputFile> recorded, std::string directory);
+  /// As they were when this was recorded.
+  static InputFiles recorded(std::vector<InputFile> files, std::string directory);
 
   /// By name, each once.
   const std::vector<InputFile>& files() const { return files_; }

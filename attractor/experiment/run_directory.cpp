@@ -73,7 +73,7 @@ RunOrigin read_origin(const fs::path& file) {
   if (const toml::table* inputs = table["inputs"].as_table())
     for (const auto& [name, fingerprint] : *inputs)
       files.push_back({std::string(name.str()), fingerprint.value_or(std::string())});
-  origin.inputs = InputFiles(std::move(files), origin.started_in);
+  origin.inputs = InputFiles::recorded(std::move(files), origin.started_in);
   return origin;
 }
 
