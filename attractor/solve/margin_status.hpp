@@ -7,7 +7,7 @@ namespace attractor::solve {
 
 enum class MarginStatus {
   optimal,          // relative_gap <= tolerance
-  infeasible,       // farkas proves it, up to a residual at rounding level
+  infeasible,       // farkas cancels to rounding: no feasible point is shorter than `lower`
   precision_limit,  // rounding allows no further step; relative_gap and farkas still hold
   iteration_limit,  // raise max_iterations
 };

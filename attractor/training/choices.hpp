@@ -1,7 +1,8 @@
 // Which token choices can training end with? The locally optimal ones (max_margin.hpp).
 //
 // Small problems: all of them, by walking through the choices input by input and turning back as
-// soon as the inputs so far cannot be separated (a part that is infeasible stays so). Large
+// soon as the inputs so far cannot be separated (a part that is infeasible stays so; infeasible as
+// doubles tell it, by weights of norm up to about 1e15 over that of the keys' differences). Large
 // problems: a search. It starts from random directions, each of which selects a feasible choice,
 // and moves to a better neighbour until none is left. What it returns is locally optimal; that
 // nothing else is, it cannot promise.
