@@ -316,6 +316,7 @@ void TokenGroups::split(std::size_t token, std::vector<double>& state) {
 
 TokenGroups::Book TokenGroups::book() const {
   Book book{.parent = parent_, .numbers = {}};
+  if (below_.empty()) return book;
   const auto put = [&](double x) { book.numbers.push_back(x); };
   const auto put_vectors = [&](const LogVectors& v) {
     book.numbers.insert(book.numbers.end(), v.unit.begin(), v.unit.end());

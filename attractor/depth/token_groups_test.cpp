@@ -87,6 +87,16 @@ TEST(TokenGroups, SplittingUndoesTheLastJoining) {
   EXPECT_LT(farthest(state, start), 1e-7);
 }
 
+TEST(TokenGroups, WithoutGroupsTheBookIsEmpty) {
+  const TokenGroups book(4);
+  EXPECT_TRUE(book.book().parent.empty());
+  EXPECT_TRUE(book.book().numbers.empty());
+  TokenGroups copy(4);
+  copy.restore({2, 0, 1, 3}, {}, book.book(), 3);
+  EXPECT_EQ(copy.count(), 4U);
+  EXPECT_EQ(copy.merge_error(), 0);
+}
+
 TEST(TokenGroups, ABookGoesThroughACheckpointBitForBit) {
   for (const std::size_t dim : {2UL, 3UL, 8UL}) {
     std::vector<double> state = near_tokens(9, dim, 1e-3);

@@ -33,6 +33,7 @@ class Content {
     check_tree();
     check_series();
     check_snapshots();
+    check_book(groups);
     require(c_.layer_status <= LayerStatus::not_finite,
             "has a status of attention that is unknown");
   }
@@ -115,6 +116,9 @@ class Content {
       require(is_token(one.into) && is_token(one.absorbed) && one.into != one.absorbed &&
                   one.error >= 0 && std::isfinite(one.error),
               "has a coalescence of tokens that do not exist");
+  }
+
+  void check_book(std::size_t groups) const {
     require(groups == shape_.tokens || !c_.book.parent.empty(),
             "does not say where the members of its groups are");
     require(shape_.width == shape_.dim || c_.book.parent.empty(), "has groups of angles");
