@@ -17,8 +17,8 @@ MUTATIONS = [
     ("attractor/attention/attention_layer.cpp", "std::exp(l - peak)", "std::exp(0.9 * (l - peak))"),
     ("attractor/attention/attention_layer.cpp", "std::exp(l - out_.log_scale)",
      "std::exp(0.9 * (l - out_.log_scale))"),
-    ("attractor/training/objective.cpp", "kernels::row_products(rows, query(i, e), s);",
-     "kernels::row_products(rows, query(i, e), s);\n  for (double& logit : s) logit *= 0.9;"),
+    ("attractor/training/objective.cpp", "kernels::row_products(rows, query(i, e), s);\n  const auto a =",
+     "kernels::row_products(rows, query(i, e), s);\n  for (double& logit : s) logit *= 0.9;\n  const auto a ="),
 ]
 
 
