@@ -162,8 +162,11 @@ Array read_weights(const std::string& spec, const std::vector<std::size_t>& shap
     std::vector<std::string> sizes;
     for (const std::size_t size : shape)
       sizes.push_back(size == 0 ? "any" : fmt::format("{}", size));
-    throw Error(fmt::format("{}: the weights have the shape {}; allowed is {} = ({})", spec,
-                            shape_text(array), axes, fmt::join(sizes, ", ")));
+    const bool one = shape.size() > 1 && shape[0] == 1;  // the first axis may be left out
+    const std::string short_form =
+        one ? fmt::format(", or ({})", fmt::join(std::span(sizes).subspan(1), ", ")) : "";
+    throw Error(fmt::format("{}: the weights have the shape {}; allowed is {} = ({}){}", spec,
+                            shape_text(array), axes, fmt::join(sizes, ", "), short_form));
   }
   require_finite(array, spec);
   if (left_out) array.shape.insert(array.shape.begin(), 1);

@@ -22,9 +22,9 @@ os.environ["PATH"] = ""  # no gnuplot: its figures take a second a run and are t
 COMBINATIONS, DEPTH, SEED = 200, 7, 20231218
 SMALL = {"tokens": 7, "dim": 3, "time": 0.4, "outputs": 3, "max-steps": 3000}
 MATRICES = ("identity", "gaussian", "goe", "wigner", "orthogonal", "psd", "matrix.h5", "wrong.h5", "missing.npy")
-# No value where a flow has no energy law (dissipation), in R^d (energy_ratio), at t = 0 (log10_time), beyond the range of
+# No value where a flow has no energy law (dissipation), in R^d (energy_ratio), at t = 0 (log10_time), for fixed steps (tolerance_used), beyond the range of
 # double precision (energy; log_energy has it), and for more tokens than exact-limit.
-MAY_BE_NULL = {"dissipation", "log_dissipation", "energy", "energy_ratio", "log10_time"}
+MAY_BE_NULL = {"dissipation", "log_dissipation", "energy", "energy_ratio", "log10_time", "log10_solver_time", "tolerance_used"}
 ONLY_EXACT = {"attention_entropy", "attention_entropy_error", "layer_cosine"}
 
 OPTIONS = {
@@ -41,12 +41,13 @@ OPTIONS = {
     "norm": ("post", "pre", "mix", "peri", "sandwich", "ngpt", "ln-scaling", "damped-post", "deepnorm"),
     "alpha": (0.2, 1, 1e6), "alpha-power": (0, 0.5, 10), "switch-time": (0, 0.2, 0.25, 9),
     "deepnorm-scale": (1e-3, 1, 1e6), "gain": ("gain.h5", "matrix.h5"),
+    "feed-forward-in": ("in.h5", "gain.h5"), "feed-forward-bias": ("bias.h5", "matrix.h5"), "feed-forward-out": ("out.h5", "missing.npy"),
     "feed-forward": ("none", "relu", "gelu"), "width": (0, 1, 9), "strength": (-1e6, -1, 0, 0.5, 1e6),
     "init": ("uniform", "hemisphere", "cap", "equiangular", "clusters", "circle", "angles", "file"),
     "tokens": (1, 2, 7, 30), "dim": (2, 3, 8), "seed": (0, 7, 2 ** 64 - 1), "rho": (-1, 0, 0.3, 1),
     "cap-angle": (1e-9, 0.5, math.pi), "centres": (1, 3, 99), "spread": (0, 0.1, math.pi), "mode": (0, 2, 50),
     "amplitude": (-10, 0, 0.5), "phase": (-10, 1), "angles": ("0", "0,1,2.5", "0,0,0"), "tokens-file": ("tokens.h5", "gain.h5"),
-    "time": (0, 0.4, 1.1, "inf"), "stepper": ("auto", "adaptive", "layers", "euler", "rk4", "euler-maruyama"),
+    "time": (0, 0.4, 1.1, "inf"), "log10-time": (-400, -0.5, 0.1), "stepper": ("auto", "adaptive", "layers", "euler", "rk4", "euler-maruyama"),
     "engine": ("auto", "dense", "circle", "sphere", "moments"), "accuracy": (1e-12, 1e-4), "precision": ("double", "single"), "step": (0.05, 0.1, 5), "tolerance": (1e-14, 1e-8, 0.1), "max-steps": (1, 3000), "merge-radius": ("auto", "off", 1e-12, 0.01),
     "outputs": (1, 3, 40), "output-spacing": ("auto", "linear", "log", "steps"), "snapshots": ("auto", 2, 5),
     "cluster-cosine": ("auto", 0.5, 0.99999), "pair-threshold": (-1, 0.5, 1), "exact-limit": (1, 4096),
@@ -60,7 +61,9 @@ BESIDE = {
     "strength": {"feed-forward": "relu"}, "rho": {"init": "equiangular", "tokens": 3}, "cap-angle": {"init": "cap"},
     "centres": {"init": "clusters"}, "spread": {"init": "clusters"}, "mode": {"init": "circle"},
     "amplitude": {"init": "circle"}, "phase": {"init": "circle"}, "angles": {"init": "angles", "tokens": None},
-    "tokens-file": {"init": "file", "tokens": None}, "step": {"stepper": "layers"},
+    "tokens-file": {"init": "file", "tokens": None}, "log10-time": {"time": None},
+    "feed-forward-in": {"feed-forward": "relu", "feed-forward-out": "out.h5"}, "feed-forward-out": {"feed-forward": "gelu", "feed-forward-in": "in.h5"},
+    "feed-forward-bias": {"feed-forward": "relu", "feed-forward-in": "in.h5", "feed-forward-out": "out.h5"}, "step": {"stepper": "layers"},
 }
 # How a run is kept and continued is tested in runs.py; --json is always on here.
 ELSEWHERE = {"help", "out", "resume", "config", "checkpoint-seconds", "json"}
@@ -90,7 +93,8 @@ class Combinations(program.ProgramTest):
     def setUp(self):
         super().setUp()
         files = {"matrix": [[0.5, -0.2, 0.1], [0.3, 0.9, 0.0], [-0.4, 0.2, -0.7]], "wrong": [[1.0, 2.0, 3.0]],
-                 "gain": [1.0, 0.5, -2.0], "tokens": [[1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.3, 0.3, 0.3], [0.0, -1.0, 0.5]]}
+                 "in": [[0.1 * (i - j) for j in range(3)] for i in range(12)], "bias": [0.05 * i for i in range(12)],
+                 "out": [[0.1 * (i + j) - 0.5 for j in range(12)] for i in range(3)], "gain": [1.0, 0.5, -2.0], "tokens": [[1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.3, 0.3, 0.3], [0.0, -1.0, 0.5]]}
         for name, rows in files.items():
             with h5py.File(self.directory / f"{name}.h5", "w") as f:
                 f["x"] = rows
@@ -142,7 +146,7 @@ class Combinations(program.ProgramTest):
             self.assertGreaterEqual(count, least, f"{count} runs of status {status[1:]}: the sample tests little")
 
     def test_no_option_is_left_out(self):
-        named = set(re.findall(r"^  (?:-\w,)?--([a-z-]+)", program.flow("--help").out, re.M))
+        named = set(re.findall(r"^  (?:-\w,)?--([a-z0-9-]+)", program.flow("--help").out, re.M))
         self.assertEqual(named, set(OPTIONS) | ELSEWHERE)
 
     def test_every_value_alone(self):
