@@ -22,9 +22,11 @@ os.environ["PATH"] = ""  # no gnuplot: its figures take a second a run and are t
 COMBINATIONS, DEPTH, SEED = 200, 7, 20231218
 SMALL = {"tokens": 7, "dim": 3, "time": 0.4, "outputs": 3, "max-steps": 3000}
 MATRICES = ("identity", "gaussian", "goe", "wigner", "orthogonal", "psd", "matrix.h5", "wrong.h5", "missing.npy")
-# No value where a flow has no energy law (dissipation), in R^d (energy_ratio), at t = 0 (log10_time), for fixed steps (tolerance_used), beyond the range of
+# No value where a flow has no energy law (dissipation), in R^d (energy_ratio), at t = 0 (log10_time), for fixed steps (tolerance_used), away from
+# equilibria (perturbation_grows), beyond the range of
 # double precision (energy; log_energy has it), and for more tokens than exact-limit.
-MAY_BE_NULL = {"dissipation", "log_dissipation", "energy", "energy_ratio", "log10_time", "log10_solver_time", "tolerance_used"}
+MAY_BE_NULL = {"dissipation", "log_dissipation", "energy", "energy_ratio", "log10_time", "log10_solver_time", "tolerance_used",
+               "perturbation_grows", "log10_growth_rate"}
 ONLY_EXACT = {"attention_entropy", "attention_entropy_error", "layer_cosine"}
 
 OPTIONS = {
