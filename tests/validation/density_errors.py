@@ -159,6 +159,8 @@ class Draw:
                 errors = self.distances(truth, self.quantities(system, fine, heights))
                 rounding = 4e-16 * self.time / step  # of a factor that every step takes
                 errors = {name: max(error, rounding) if error == error else error for name, error in errors.items()}
+                if self.form == "zonal":  # of all degrees together, at a pole
+                    errors["density"] += 2e-16 * np.linalg.norm(system.at_pole)
                 if all(math.isnan(errors[name]) or errors[name] <= max(0.2 * reported[name], ROUNDING)
                        for name in NAMES if reported[name] is not None):
                     break
@@ -199,7 +201,7 @@ def verdict(number):
 
 class Errors(program.ProgramTest):
     def test_what_is_reported_is_what_is_wrong(self):
-        draws = int(os.environ.get("DENSITY_DRAWS", 36))
+        draws = int(os.environ.get("DENSITY_DRAWS", 6))
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             verdicts = dict(pool.map(verdict, range(draws)))
         delivered = {n: v for n, v in verdicts.items() if v["status"] == 0}
@@ -212,12 +214,13 @@ class Errors(program.ProgramTest):
                 reported, true, reference = v["reported"][name], v["true"][name], v["reference"][name]
                 if reported is None or math.isnan(true):
                     continue
-                if reference > max(0.2 * reported, ROUNDING):
+                close = reference <= max(0.2 * reported, ROUNDING)
+                if not close and reference > 1e-11:
                     unsure += 1
                     continue
                 if true > reported + reference:
                     beyond[number, name] = true / reported
-                if true > ROUNDING:
+                if close and true > ROUNDING:
                     ratios.setdefault(name, []).append(reported / true)
             self.assertLessEqual(v["dip"], v["reported"]["density"] or 0, Draw(number).arguments)
         print(f"{draws} draws, {len(delivered)} delivered, {len(unknown)} without reference and {unsure} "
