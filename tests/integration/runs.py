@@ -193,6 +193,26 @@ class Edges(RunTest):
             self.assertEqual(run.err.count("\n"), 1)
             self.assertIn("balance", run.err)
 
+    def test_a_tetrahedron_ends_with_the_rate_at_which_it_is_left(self):
+        rows = [[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]
+        for beta, rate in ((1, 0.6542039607091671), (3, 0.13889334979329168)):  # reduce clusters --shape simplex
+            run = program.flow(*self.from_rows(*rows), "--time", "inf", "--beta", beta, "--json")
+            self.assertEqual((run.status, run.json["status"], run.json["clusters"]), (3, "at_equilibrium", 4))
+            self.assertTrue(run.json["perturbation_grows"])
+            self.assertAlmostEqual(10 ** run.json["log10_growth_rate"], rate, 6)
+            self.assertEqual(run.err.count("\n"), 1)
+            self.assertIn("grows e-fold", run.err)
+
+    def test_log10_time_is_a_time_that_no_double_holds(self):
+        pair = ("--init", "angles", "--angles", "0,1", "--dynamics", "usa", "--beta", 2000)
+        answer = self.answer(*pair, "--log10-time", -474)
+        self.assertEqual((answer["status"], answer["time"], answer["clusters"]), ("complete", 0, 2))
+        self.assertAlmostEqual(answer["log10_time"], -474, 9)
+        self.assertEqual(self.answer(*pair, "--log10-time", -471)["clusters"], 1)
+        run = program.flow("--time", 10, "--log10-time", 1)
+        self.assertEqual(run.status, 2)
+        self.assertIn("log10-time", run.err)
+
     def test_a_blow_up_ends_with_a_reason(self):
         run = program.flow(*self.from_rows([2, 0], [0, 2]), "--space", "euclidean", "--dynamics", "usa", "--json",
                            "--max-steps", 100_000)
