@@ -8,8 +8,9 @@
 #include <numeric>
 #include <vector>
 
-#include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
+#include "attractor/observe/close_weights.hpp"
+#include "attractor/observe/row_sample.hpp"
 #include "attractor/space/space.hpp"
 
 namespace attractor::observe {
@@ -18,7 +19,6 @@ namespace {
 constexpr std::size_t kBlock = 1024;   // tokens a thread takes together in O(n) passes
 constexpr std::size_t kRowBlock = 32;  // rows a thread takes together in pair scans
 constexpr std::size_t kLanes = 8;      // columns side by side: independent sums, one per lane
-constexpr std::size_t kSampledRows = 512, kSampledColumns = 16384;
 constexpr std::size_t kFarthestSteps = 64;
 constexpr double kUnit = 1e-12;  // | |x|^2 - 1 | below this is a unit vector, left bit for bit
 
@@ -100,31 +100,19 @@ struct Tally {
   Pair farthest;
 };
 
-// An original, and the token that stands for it.
-struct Drawn {
-  std::size_t token;
-  std::uint64_t original;
-};
-
-// Which rows of the matrix of pairs are read. `upper`: only j > i, each pair counted twice and the
-// row m_i times, which makes all rows together the whole matrix. Otherwise a row counts once: all
-// of it, or where `columns` are given, those originals.
+// Which rows of the matrix of pairs are read, and how often each counts. `upper`: only j > i, each
+// pair counted twice, which makes all rows together the whole matrix. Otherwise all of a row.
 struct Scan {
   const View& view;
   double threshold_gap;  // 1 - threshold
-  std::span<const Drawn> rows;
-  std::span<const Drawn> columns;
+  std::span<const std::uint32_t> rows;
+  std::span<const double> weights;
   bool upper;
 
-  std::size_t width() const { return columns.empty() ? view.size() : columns.size(); }
-  std::size_t token(std::size_t column) const {
-    return columns.empty() ? column : columns[column].token;
-  }
-  // How often the pair counts; 0: it is none, or counted elsewhere.
-  double weight(const Drawn& row, std::size_t column) const {
-    if (!columns.empty()) return columns[column].original == row.original ? 0 : 1;
-    if (column == row.token || (upper && column < row.token)) return 0;
-    return (upper ? 2 * view.masses[row.token] : 1) * view.masses[column];
+  // How often an original of row k has the pair; 0: it is none, or counted elsewhere.
+  double mass(std::size_t row, std::size_t column) const {
+    if (column == row || (upper && column < row)) return 0;
+    return (upper ? 2 : 1) * view.masses[column];
   }
 };
 
@@ -142,18 +130,20 @@ Lanes lane_gaps(const double* u, const double* tile, std::size_t dim) {
   return sums / 2;
 }
 
-void count(const Scan& scan, const Pair& pair, double weight, double& close, Tally& tally) {
-  if (pair.gap <= scan.threshold_gap) close += weight;
-  tally.bins[bin_of(pair.gap)] += weight;
-  tally.pairs += weight;
+// `mass` originals at that gap from one of row k.
+void count(const Scan& scan, std::size_t k, const Pair& pair, double mass, double& close,
+           Tally& tally) {
+  if (pair.gap <= scan.threshold_gap) close += mass;
+  tally.bins[bin_of(pair.gap)] += scan.weights[k] * mass;
+  tally.pairs += scan.weights[k] * mass;
   keep_farther(tally.farthest, pair);
 }
 
-// The m_i - 1 originals merged with one of token i; drawn columns hold them already.
-void count_merged(const Scan& scan, std::size_t i, bool zero, double& close, Tally& tally) {
-  const double mass = scan.view.masses[i], gap = zero ? 1 : 0;
-  if (mass < 2 || !scan.columns.empty()) return;
-  count(scan, {gap, i, i}, (scan.upper ? mass : 1) * (mass - 1), close, tally);
+// The m_i - 1 originals merged with one of token i.
+void count_merged(const Scan& scan, std::size_t k, bool zero, double& close, Tally& tally) {
+  const std::size_t i = scan.rows[k];
+  if (scan.view.masses[i] < 2) return;
+  count(scan, k, {zero ? 1.0 : 0.0, i, i}, scan.view.masses[i] - 1, close, tally);
 }
 
 // Rows [begin, end) of the scan against every column, kLanes columns at a time.
@@ -164,28 +154,28 @@ void scan_rows(const Scan& scan, std::size_t begin, std::size_t end, std::span<d
   std::vector<double> rows((end - begin) * dim), tile(dim * kLanes, 0.0);
   std::vector<char> row_zero(end - begin), lane_zero(kLanes);
   for (std::size_t k = begin; k < end; ++k) {
-    const std::size_t i = scan.rows[k].token;
-    row_zero[k - begin] = !direction(view.row(i), &rows[(k - begin) * dim]);
-    count_merged(scan, i, row_zero[k - begin], close[k], tally);
+    row_zero[k - begin] = !direction(view.row(scan.rows[k]), &rows[(k - begin) * dim]);
+    count_merged(scan, k, row_zero[k - begin], close[k], tally);
   }
-  const std::size_t start = scan.upper ? scan.rows[begin].token / kLanes * kLanes : 0;
-  for (std::size_t first = start; first < scan.width(); first += kLanes) {
-    const std::size_t lanes = std::min(kLanes, scan.width() - first);
+  const std::size_t start = scan.upper ? scan.rows[begin] / kLanes * kLanes : 0;
+  for (std::size_t first = start; first < view.size(); first += kLanes) {
+    const std::size_t lanes = std::min(kLanes, view.size() - first);
     for (std::size_t lane = 0; lane < lanes; ++lane)
-      lane_zero[lane] = !direction(view.row(scan.token(first + lane)), &tile[lane], kLanes);
+      lane_zero[lane] = !direction(view.row(first + lane), &tile[lane], kLanes);
     for (std::size_t k = begin; k < end; ++k) {
       const Lanes gaps = lane_gaps(&rows[(k - begin) * dim], tile.data(), dim);
       for (std::size_t lane = 0; lane < lanes; ++lane) {
-        const double weight = scan.weight(scan.rows[k], first + lane);
-        if (weight == 0) continue;
+        const double mass = scan.mass(scan.rows[k], first + lane);
+        if (mass == 0) continue;
         const double gap = row_zero[k - begin] || lane_zero[lane] ? 1 : gaps[lane];
-        count(scan, {gap, scan.rows[k].token, scan.token(first + lane)}, weight, close[k], tally);
+        count(scan, k, {gap, scan.rows[k], first + lane}, mass, close[k], tally);
       }
     }
   }
 }
 
-// All rows of the scan; `close` gets one number per row, the tallies are merged in order.
+// All rows of the scan; `close` gets the close originals of one of each row, the tallies are merged
+// in order.
 Tally run_scan(const Scan& scan, std::span<double> close) {
   std::vector<Tally> tallies((scan.rows.size() + kRowBlock - 1) / kRowBlock);
   parallel_for(scan.rows.size(), kRowBlock, [&](std::size_t begin, std::size_t end) {
@@ -237,21 +227,6 @@ double angle(const View& view, const Pair& pair) {
   return 2 * std::atan2(chord, std::sqrt(squared_distance(u, v)));
 }
 
-// Originals drawn uniformly and independently: token i with probability m_i / N.
-std::vector<Drawn> draw(const View& view, const Stream& stream, std::size_t count) {
-  std::vector<double> ends(view.size());
-  std::partial_sum(view.masses.begin(), view.masses.end(), ends.begin());
-  const auto originals = static_cast<std::uint64_t>(ends.back());
-  std::vector<Drawn> drawn(count);
-  for (std::size_t k = 0; k < count; ++k) {
-    const std::uint64_t original = stream.below(originals, k, 0);
-    const auto end =
-        std::upper_bound(ends.begin(), ends.end(), static_cast<double>(original)) - ends.begin();
-    drawn[k] = {static_cast<std::size_t>(end), original};
-  }
-  return drawn;
-}
-
 void finish(const View& view, const Tally& tally, PairStatistics& result) {
   for (std::size_t b = 0; b < kCosineBins; ++b) result.histogram[b] = tally.bins[b] / tally.pairs;
   result.smallest_cosine = std::max(-1.0, 1 - tally.farthest.gap);
@@ -259,37 +234,87 @@ void finish(const View& view, const Tally& tally, PairStatistics& result) {
 }
 
 PairStatistics exact_statistics(const View& view, double threshold_gap) {
-  std::vector<Drawn> rows(view.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].token = i;
+  std::vector<std::uint32_t> rows(view.size());
+  std::iota(rows.begin(), rows.end(), 0U);
   std::vector<double> close(rows.size(), 0.0);
-  const Tally tally = run_scan({view, threshold_gap, rows, {}, true}, close);
+  const Tally tally = run_scan({view, threshold_gap, rows, view.masses, true}, close);
   PairStatistics result;
-  result.fraction = std::accumulate(close.begin(), close.end(), 0.0) / tally.pairs;
+  double sum = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) sum += view.masses[i] * close[i];
+  result.fraction = sum / tally.pairs;
   finish(view, tally, result);
   return result;
 }
 
-// Let F_i = (1/(N-1)) (number of other originals close to an original of token i). The wanted
-// fraction is f = sum_i (m_i/N) F_i. A row drawn with probability m_i/N has E[F] = f, so the mean
-// of R independent draws is unbiased, and so is s^2/R for its variance; the same for every bin.
-// With C drawn columns f is a mean over R C pairs: rows and columns play the same part, so the
-// variance is at most s^2 (1/R + 1/C) with s^2 that of the rows (which holds a share 1/C of that of
-// single pairs).
+// Fewer where a row is long: a measurement reads 2^27 pairs at most, or 128 rows.
+std::size_t sampled_rows(std::size_t tokens) {
+  return std::clamp<std::size_t>((std::size_t{1} << 26) / tokens, 64, 512);
+}
+
+std::vector<double> directions(const View& view) {
+  std::vector<double> all(view.tokens.size());
+  for (std::size_t i = 0; i < view.size(); ++i) direction(view.row(i), &all[i * view.dim]);
+  return all;
+}
+
+// Close originals that are other tokens, for all tokens where a search can tell.
+CloseWeights close_others(const View& view, double gap) {
+  if (gap < 1) return close_masses(directions(view), view.dim, view.masses, gap);
+  // More than half of all directions, and zero tokens too: rows see them.
+  CloseWeights unknown = nothing_close(view.size());
+  unknown.complete.assign(view.size(), 0);
+  if (gap < 2) unknown.ceiling.assign(view.size(), 1.0);
+  return unknown;
+}
+
+struct Sums {
+  double exact = 0, sampled = 0, variance = 0, hidden = 0;
+};
+
+// Let c_i be the other originals close to one of token i: wanted is sum_i m_i c_i / N (N - 1). It
+// is a sum of whole numbers where the search has counted; a stratum of crowds is estimated from its
+// rows, with the error of row_sample.hpp.
+Sums sum_close(const View& view, const RowSample& sample, const CloseWeights& close,
+               std::span<const double> rows) {
+  Sums sums;
+  for (std::size_t i = 0; i < view.size(); ++i) {
+    if (close.complete[i] == 0) continue;
+    const bool zero = norm(view.row(i)) == 0;  // its merged originals are not close
+    sums.exact += view.masses[i] * (close.known[i] + (zero ? 0 : view.masses[i] - 1));
+  }
+  RowSample crowds{.rows = sample.rows, .strata = {}, .sampled = true};
+  double mass = 0;
+  for (const Stratum& stratum : sample.strata) {
+    if (stratum.complete) continue;
+    crowds.strata.push_back(stratum);
+    mass += stratum.mass;
+    sums.hidden += std::pow(stratum.unseen(), 2) * stratum.ceiling + stratum.unlike_rest;
+  }
+  if (crowds.strata.empty()) return sums;
+  const Estimate mean = mean_over_originals(crowds, view.masses, rows);
+  sums.sampled = mass * mean.value;
+  sums.variance = std::pow(mass * mean.error, 2);
+  return sums;
+}
+
 PairStatistics sampled_statistics(const View& view, double threshold_gap, std::uint64_t seed) {
-  const std::vector<Drawn> rows = draw(view, Stream(seed, "observe.pairs"), kSampledRows);
-  std::vector<Drawn> columns;
-  if (view.size() > kSampledColumns)
-    columns = draw(view, Stream(seed, "observe.columns"), kSampledColumns);
-  std::vector<double> close(rows.size(), 0.0);
-  Tally tally = run_scan({view, threshold_gap, rows, columns, false}, close);
+  const CloseWeights near = close_others(view, threshold_gap);
+  const RowSample sample =
+      sample_rows(view.masses, near, sampled_rows(view.size()), seed, "observe.pairs");
+  std::vector<double> close(sample.rows.size(), 0.0), weights(sample.rows.size());
+  for (const Stratum& stratum : sample.strata) {
+    double mass = 0;
+    for (std::size_t k = stratum.begin; k < stratum.end; ++k) mass += view.masses[sample.rows[k]];
+    for (std::size_t k = stratum.begin; k < stratum.end; ++k)
+      weights[k] = view.masses[sample.rows[k]] * stratum.mass / mass;
+  }
+  Tally tally = run_scan({view, threshold_gap, sample.rows, weights, false}, close);
   tally.farthest = farthest_point_iteration(view, tally.farthest);
   PairStatistics result{.sampled = true, .smallest_is_bound = true};
-  const double count = kSampledRows, others = tally.pairs / count;
-  result.fraction = std::accumulate(close.begin(), close.end(), 0.0) / tally.pairs;
-  double square = 0;
-  for (const double row : close) square += std::pow(row / others - result.fraction, 2);
-  const double draws = 1 / count + (columns.empty() ? 0 : 1.0 / kSampledColumns);
-  result.fraction_error = std::sqrt(square / (count - 1) * draws);
+  const Sums sums = sum_close(view, sample, near, close);
+  const double total = view.total(), pairs = total * (total - 1);
+  result.fraction = (sums.exact + sums.sampled) / pairs;
+  result.fraction_error = std::hypot(std::sqrt(sums.variance), sums.hidden) / pairs;
   finish(view, tally, result);
   return result;
 }

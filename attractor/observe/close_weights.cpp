@@ -1,0 +1,242 @@
+#include "attractor/observe/close_weights.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "attractor/base/random.hpp"
+#include "attractor/base/threads.hpp"
+#include "attractor/space/space.hpp"
+#include "attractor/tokens/close_search.hpp"
+
+namespace attractor::observe {
+namespace {
+
+constexpr std::size_t kCounted = 1024;                      // close tokens counted one by one
+constexpr std::size_t kComparisons = std::size_t{1} << 29;  // of a level
+constexpr std::size_t kBlock = 256;                         // tokens a thread takes together
+
+// The log weight of a pair is slope (centre_i - |q_i - k_j|^2) / 2.
+struct Pairs {
+  std::span<const double> queries, keys, masses;
+  std::size_t dim;
+  double slope;
+  std::vector<double> centres;  // empty: 0
+  bool with_own;                // the pair (i, i) counts
+
+  double centre(std::size_t i) const { return centres.empty() ? 0 : centres[i]; }
+  double log_weight(std::size_t i, double squared) const {
+    return slope * (centre(i) - squared) / 2;
+  }
+  double squared_radius(std::size_t i, double level) const { return centre(i) - 2 * level / slope; }
+};
+
+// Close tokens that are a crowd: its weight is then known to one over their root.
+std::size_t crowd(std::size_t tokens) {
+  return std::clamp<std::size_t>((std::size_t{1} << 25) / tokens, 32, 256);
+}
+
+std::size_t comparisons(std::size_t tokens) {
+  return std::max<std::size_t>(kComparisons / tokens, 1024);
+}
+
+double bounded_exp(double x) { return std::exp(std::min(x, 700.0)); }
+
+struct Level {
+  double low, high;  // log weights of this level; beyond `high` the next one looks
+  double next;       // the lowest log weight that is seen if this level is not
+};
+
+// One token at one level; true: done, nothing left for the next.
+bool weigh(const Pairs& pairs, const CloseSearch& search, std::size_t i, const Level& level,
+           CloseSearch::Cursor& cursor, std::vector<CloseKey>& found, CloseWeights& close) {
+  const double squared = pairs.squared_radius(i, level.low);
+  if (squared < 0) return true;
+  const auto query = pairs.queries.subspan(i * pairs.dim, pairs.dim);
+  const std::size_t n = pairs.masses.size();
+  const CloseScan scan = search.find(query, {squared, crowd(n) + 1, comparisons(n)}, cursor, found);
+  const bool complete = scan.end == ScanEnd::complete;
+  double sum = 0, squares = 0;
+  for (const CloseKey& k : found) {
+    const double log_weight = pairs.log_weight(i, k.squared_distance);
+    if ((k.key == i && !pairs.with_own) || (!complete && log_weight > level.high)) continue;
+    const double weight = pairs.masses[k.key] * bounded_exp(log_weight);
+    sum += weight;
+    squares += weight * weight;
+  }
+  close.weight[i] += sum / scan.share;
+  if (complete) {
+    close.known[i] = sum;
+  } else {
+    close.noise[i] = std::hypot(close.noise[i], std::sqrt(squares) / scan.share);
+    close.complete[i] = 0;
+  }
+  if (scan.end == ScanEnd::gave_up) close.ceiling[i] = bounded_exp(level.next);
+  return complete;
+}
+
+// Levels ascending; `top`: no pair is heavier.
+CloseWeights climb(const Pairs& pairs, std::span<const double> levels, double top) {
+  const std::size_t n = pairs.masses.size();
+  CloseWeights close = nothing_close(n);
+  close.ceiling.assign(n, bounded_exp(levels.empty() ? top : levels[0]));
+  std::vector<char> pending(n, 1);
+  for (std::size_t k = 0; k < levels.size(); ++k) {
+    const bool last = k + 1 == levels.size();
+    const Level level{levels[k], last ? top : levels[k + 1], last ? top : levels[k + 1]};
+    double radius = 0;
+    for (std::size_t i = 0; i < n; ++i)
+      if (pending[i] != 0) radius = std::max(radius, pairs.squared_radius(i, level.low));
+    if (!(radius > 0)) break;
+    const CloseSearch search(pairs.keys, pairs.dim, std::sqrt(radius));
+    parallel_for(n, kBlock, [&](std::size_t begin, std::size_t end) {
+      CloseSearch::Cursor cursor;
+      std::vector<CloseKey> found;
+      for (std::size_t at = begin; at < end; ++at) {
+        const std::size_t i = search.order()[at];
+        if (pending[i] != 0 && weigh(pairs, search, i, level, cursor, found, close)) pending[i] = 0;
+      }
+    });
+  }
+  return close;
+}
+
+// Terms e^{-beta gap}; what is left out by all levels is lighter than rounding, or differs by less
+// than e^{level} from the lightest pair there can be.
+CloseWeights by_distance(const Attention& attention, std::span<const double> tokens,
+                         std::span<const double> masses) {
+  std::vector<double> levels;
+  for (const double level : {-36.0, -18.0, -9.0, -4.5, -2.2, -1.1, -0.5})
+    if (-level < 2 * attention.beta) levels.push_back(level);
+  const Pairs pairs{tokens, tokens, masses, attention.dim, attention.beta, {}, false};
+  CloseWeights close = climb(pairs, levels, 0);
+  for (double& c : close.ceiling) c = std::max(0.0, c - std::exp(-2 * attention.beta));
+  return close;
+}
+
+std::vector<double> products(const std::vector<double>& matrix, std::span<const double> tokens,
+                             std::size_t dim) {
+  if (matrix.empty()) return {tokens.begin(), tokens.end()};
+  std::vector<double> rows(tokens.size());
+  for (std::size_t k = 0; k < tokens.size(); ++k)
+    rows[k] =
+        dot(std::span(matrix).subspan(k % dim * dim, dim), tokens.subspan(k / dim * dim, dim));
+  return rows;
+}
+
+// One more coordinate makes all vectors as long as the longest: <q, k> is then a distance.
+std::vector<double> lifted(std::span<const double> rows, std::size_t dim, double square) {
+  std::vector<double> longer;
+  longer.reserve(rows.size() / dim * (dim + 1));
+  for (std::size_t i = 0; i < rows.size(); i += dim) {
+    const auto row = rows.subspan(i, dim);
+    longer.insert(longer.end(), row.begin(), row.end());
+    longer.push_back(square == 0 ? 0 : std::sqrt(std::max(0.0, square - dot(row, row))));
+  }
+  return longer;
+}
+
+// ln of the mean partition function, from a few rows: where the ladder starts.
+double pilot(const Attention& attention, std::span<const double> tokens,
+             std::span<const double> masses, std::uint64_t seed) {
+  constexpr std::size_t kRows = 64;
+  const Stream stream(seed, "observe.pilot");
+  std::vector<std::uint32_t> rows;
+  for (std::size_t k = 0; k < kRows; ++k)
+    rows.push_back(static_cast<std::uint32_t>(stream.below(masses.size(), k, 0)));
+  AttentionSums sums;
+  attend(attention, tokens, masses, {.rows = rows, .pull = false}, sums);
+  std::vector<double> logs;
+  for (std::size_t k = 0; k < kRows; ++k) logs.push_back(sums.log_partition(k, masses[rows[k]]));
+  const double top = *std::max_element(logs.begin(), logs.end());
+  double mean = 0;
+  for (const double l : logs) mean += std::exp(l - top) / kRows;
+  return top + std::log(mean);
+}
+
+// From where a cluster missed by the rows adds 1e-7 of all, up to the largest |q| |k|.
+CloseLogits by_logits(const Attention& attention, std::span<const double> tokens,
+                      std::span<const double> masses, std::size_t rows, std::uint64_t seed) {
+  const std::size_t dim = attention.dim, n = masses.size();
+  const std::vector<double> queries = products(attention.query, tokens, dim);
+  const std::vector<double> keys = products(attention.key, tokens, dim);
+  double longest_query = 0, longest_key = 0;
+  std::vector<double> centres(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto q = std::span(queries).subspan(i * dim, dim),
+               k = std::span(keys).subspan(i * dim, dim);
+    centres[i] = dot(q, q);
+    longest_query = std::max(longest_query, centres[i]);
+    longest_key = std::max(longest_key, dot(k, k));
+  }
+  CloseLogits result{.unit = pilot(attention, tokens, masses, seed)};
+  // |q - k|^2 = |q|^2 + K^2 - 2 <q, k>, and logits count from the unit.
+  for (double& c : centres) c += longest_key - 2 * result.unit / attention.beta;
+  const double top = attention.beta * std::sqrt(longest_query * longest_key) - result.unit;
+  const double total = std::accumulate(masses.begin(), masses.end(), 0.0);
+  const double lowest = std::log(total) - 2 * std::log(total / static_cast<double>(rows)) - 16;
+  std::vector<double> levels;
+  if (!(top < 600)) {  // rows that no double can add up: nothing to search, everything possible
+    result.close = climb({queries, keys, masses, dim, 1, {}, true}, levels, top);
+    return result;
+  }
+  const double step = std::max(4.0, (top - lowest) / 12);
+  for (double level = lowest; level < top; level += step) levels.push_back(level);
+  const std::vector<double> from = lifted(queries, dim, 0), to = lifted(keys, dim, longest_key);
+  result.close =
+      climb({from, to, masses, dim + 1, attention.beta, std::move(centres), true}, levels, top);
+  return result;
+}
+
+}  // namespace
+
+CloseWeights nothing_close(std::size_t tokens) {
+  const std::vector<double> zeros(tokens, 0.0);
+  return {zeros, zeros, zeros, zeros, std::vector<char>(tokens, 1)};
+}
+
+CloseWeights close_masses(std::span<const double> directions, std::size_t dim,
+                          std::span<const double> masses, double gap) {
+  const std::size_t n = masses.size();
+  const auto row = [&](std::size_t i) { return directions.subspan(i * dim, dim); };
+  const auto is_zero = [&](std::size_t i) { return dot(row(i), row(i)) == 0; };
+  CloseWeights close = nothing_close(n);
+  const double radius = std::max(std::sqrt(2 * gap) * (1 + 1e-9), 1e-9);
+  const CloseSearch search(directions, dim, radius);
+  const CloseLimits limits{radius * radius, kCounted + 1, comparisons(n)};
+  const auto count = [&](std::size_t i, CloseSearch::Cursor& cursor, std::vector<CloseKey>& found) {
+    const CloseScan scan = search.find(row(i), limits, cursor, found);
+    // A pair at the very threshold counts as it does everywhere: summed in order.
+    const auto is_close = [&](const CloseKey& k) {
+      return k.key != i && !is_zero(k.key) && squared_distance(row(i), row(k.key)) / 2 <= gap;
+    };
+    double sum = 0, squares = 0;
+    for (const CloseKey& k : found) {
+      const double mass = is_close(k) ? masses[k.key] : 0;
+      sum += mass;
+      squares += mass * mass;
+    }
+    const bool complete = scan.end == ScanEnd::complete;
+    close.weight[i] = sum / scan.share;
+    close.known[i] = complete ? sum : 0;
+    close.noise[i] = complete ? 0 : std::sqrt(squares) / scan.share;
+    close.ceiling[i] = scan.end == ScanEnd::gave_up ? 1 : 0;
+    close.complete[i] = complete ? 1 : 0;
+  };
+  parallel_for(n, kBlock, [&](std::size_t begin, std::size_t end) {
+    CloseSearch::Cursor cursor;
+    std::vector<CloseKey> found;
+    for (std::size_t at = begin; at < end; ++at)
+      if (!is_zero(search.order()[at])) count(search.order()[at], cursor, found);
+  });
+  return close;
+}
+
+CloseLogits close_logits(const Attention& attention, std::span<const double> tokens,
+                         std::span<const double> masses, std::size_t rows, std::uint64_t seed) {
+  if (attention.beta == 0) return {nothing_close(masses.size()), 0};
+  if (attention.by_distance()) return {by_distance(attention, tokens, masses), attention.beta};
+  return by_logits(attention, tokens, masses, rows, seed);
+}
+
+}  // namespace attractor::observe

@@ -1,0 +1,220 @@
+// Small clusters planted in a crowd of many: estimates from a few rows must say how far off they
+// are. Truth: every pair, in plain loops. A normal error has |z| > 4 once in 16,000 times.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "attractor/base/random.hpp"
+#include "attractor/base/threads.hpp"
+#include "attractor/observe/energy.hpp"
+#include "attractor/observe/pairs.hpp"
+#include "attractor/space/space.hpp"
+
+namespace attractor::observe {
+namespace {
+
+struct Planted {
+  std::size_t size;
+  double spread;  // in units of 1/sqrt(beta), of each coordinate times sqrt(dim); 0: coincident
+};
+
+struct Case {
+  const char* name;
+  std::size_t tokens, dim;
+  double beta;
+  std::vector<Planted> clusters;
+  int heaviest = 1;  // masses 1..heaviest, most of them 1
+  double threshold = 0.999;
+  Rule rule = Rule::softmax;
+  bool weights = false;  // Gaussian Q and K
+};
+
+struct Cloud {
+  Attention attention;
+  std::vector<double> tokens, masses;
+};
+
+Cloud make(const Case& c, std::uint64_t draw) {
+  const Stream stream(draw, c.name), extra(draw, "planted.masses");
+  Cloud cloud{{.rule = c.rule, .beta = c.beta, .dim = c.dim}, std::vector<double>(c.tokens * c.dim),
+              std::vector<double>(c.tokens, 1.0)};
+  const auto row = [&](std::size_t i) {
+    return std::span(cloud.tokens).subspan(i * c.dim, c.dim);
+  };
+  for (std::size_t i = 0; i < c.tokens; ++i) {
+    stream.normals(i, row(i));
+    Sphere(c.dim).retract(row(i));
+    const double u = extra.uniform(i, 0);
+    if (c.heaviest > 1) cloud.masses[i] = 1 + std::floor((c.heaviest - 1) * std::pow(u, 6));
+  }
+  std::size_t next = c.tokens / 3;
+  for (const Planted& p : c.clusters) {
+    const std::size_t first = next;
+    const double scale = p.spread / std::sqrt(c.beta * static_cast<double>(c.dim));
+    for (std::size_t k = 1; k < p.size; ++k) {
+      const auto x = row(first + k);
+      extra.normals(first + k, x);
+      for (std::size_t a = 0; a < c.dim; ++a) x[a] = row(first)[a] + scale * x[a];
+      if (p.spread > 0) Sphere(c.dim).retract(x);
+    }
+    next += p.size + 7;
+  }
+  if (c.weights)
+    for (std::vector<double>* matrix : {&cloud.attention.query, &cloud.attention.key}) {
+      matrix->resize(c.dim * c.dim);
+      stream.normals(c.tokens + matrix->size() + (matrix == &cloud.attention.key), *matrix);
+      for (double& x : *matrix) x /= std::sqrt(static_cast<double>(c.dim));
+    }
+  return cloud;
+}
+
+struct Truth {
+  double energy = 0, dissipation = 0, entropy = 0, fraction = 0;  // energy: ln sum / N, as below
+};
+
+std::vector<double> image(const std::vector<double>& matrix, const std::vector<double>& tokens,
+                          std::size_t dim) {
+  if (matrix.empty()) return tokens;
+  std::vector<double> out(tokens.size(), 0.0);
+  for (std::size_t k = 0; k < tokens.size(); ++k)
+    for (std::size_t b = 0; b < dim; ++b)
+      out[k] += matrix[k % dim * dim + b] * tokens[k / dim * dim + b];
+  return out;
+}
+
+// Everything over originals; logits relative to beta.
+Truth brute_force(const Cloud& cloud, double threshold) {
+  const Attention& att = cloud.attention;
+  const std::size_t n = cloud.masses.size(), dim = att.dim;
+  const std::vector<double> q = image(att.query, cloud.tokens, dim);
+  const std::vector<double> k = image(att.key, cloud.tokens, dim);
+  std::vector<Truth> rows(n);
+  double total = 0;
+  for (const double m : cloud.masses) total += m;
+  parallel_for(n, 64, [&](std::size_t begin, std::size_t end) {
+    std::vector<double> pull(dim);
+    for (std::size_t i = begin; i < end; ++i) {
+      double z = 0, moment = 0, close = cloud.masses[i] - 1;
+      std::fill(pull.begin(), pull.end(), 0.0);
+      for (std::size_t j = 0; j < n; ++j) {
+        double logit = 0, squared = 0;
+        for (std::size_t a = 0; a < dim; ++a) {
+          const double step = cloud.tokens[j * dim + a] - cloud.tokens[i * dim + a];
+          squared += step * step;
+          logit += q[i * dim + a] * k[j * dim + a];
+        }
+        if (j != i && squared / 2 <= 1 - threshold) close += cloud.masses[j];
+        const double l = att.by_distance() ? -att.beta * squared / 2 : att.beta * (logit - 1);
+        if (l < -100) continue;  // 1e-43
+        const double w = cloud.masses[j] * std::exp(l);
+        z += w, moment += w * l;
+        for (std::size_t a = 0; a < dim; ++a)
+          pull[a] += w * (cloud.tokens[j * dim + a] - cloud.tokens[i * dim + a]);
+      }
+      Sphere(dim).project(std::span(cloud.tokens).subspan(i * dim, dim), pull);
+      const double speed = dot(pull, pull), m = cloud.masses[i];
+      rows[i] = {m * z, m * (att.rule == Rule::softmax ? speed / z / total : speed / total / total),
+                 m * (std::log(z) - moment / z), m * close};
+    }
+  });
+  Truth sum;
+  for (const Truth& r : rows) {
+    sum.energy += r.energy / total, sum.dissipation += r.dissipation / total;
+    sum.entropy += r.entropy / total, sum.fraction += r.fraction;
+  }
+  sum.fraction /= total * (total - 1);  // whole numbers up to here
+  return sum;
+}
+
+struct Scores {
+  std::string what;
+  double count = 0, far = 0, sum = 0, square = 0, false_zeros = 0, exact = 0, largest_error = 0;
+
+  // `rounding`: of the truth itself.
+  void add(double found, double error, double truth, double rounding) {
+    const double off = found - truth;
+    largest_error = std::max(largest_error, error / std::abs(truth));
+    if (error == 0) {
+      exact += 1;
+      false_zeros += std::abs(off) > rounding;
+      return;
+    }
+    const double z = off / error;
+    count += 1, far += std::abs(z) > 4, sum += z, square += z * z;
+  }
+  double deviation() const { return std::sqrt(square / count - std::pow(sum / count, 2)); }
+};
+
+std::size_t seeds() {
+  const char* given = std::getenv("ATTRACTOR_TEST_SEEDS");
+  return given == nullptr ? 40 : std::strtoul(given, nullptr, 10);
+}
+
+std::vector<Scores> score(const Case& c) {
+  std::vector<Scores> scores{{"energy"}, {"dissipation"}, {"entropy"}, {"fraction"}};
+  const std::size_t each = 20;
+  for (std::uint64_t draw = 0; draw * each < seeds(); ++draw) {
+    const Cloud cloud = make(c, draw);
+    const Truth truth = brute_force(cloud, c.threshold);
+    double total = 0;
+    for (const double m : cloud.masses) total += m;
+    for (std::uint64_t seed = draw * each; seed < (draw + 1) * each; ++seed) {
+      const Energy e = energy(cloud.attention, cloud.tokens, cloud.masses, seed, 1000);
+      const double found = std::exp(e.log_energy + std::log(2 * total * c.beta) - c.beta);
+      scores[0].add(found, e.relative_error * found, truth.energy, 0);
+      if (!c.weights) {
+        const double scale = c.rule == Rule::softmax ? c.beta : 2 * c.beta;
+        const double power = std::exp(e.log_dissipation - scale);
+        scores[1].add(power, e.dissipation_relative_error * power, truth.dissipation, 0);
+      }
+      scores[2].add(e.entropy, e.entropy_error, truth.entropy, 0);
+      const PairStatistics p =
+          pair_statistics(cloud.tokens, c.dim, cloud.masses, c.threshold, seed, 1000);
+      scores[3].add(p.fraction, p.fraction_error, truth.fraction, 0);
+    }
+  }
+  return scores;
+}
+
+void expect_honest(const Case& c) {
+  for (const Scores& s : score(c)) {
+    SCOPED_TRACE(std::string(c.name) + ": " + s.what);
+    std::printf("%s %s: %g seeds, |z|>4 %g, mean %.2f, deviation %.2f, exact %g, false 0 %g, err %.2g\n", c.name,
+                s.what.c_str(), s.count, s.far, s.sum / s.count, s.deviation(), s.exact, s.false_zeros, s.largest_error);
+    EXPECT_LE(s.far, 0.002 * s.count);
+    EXPECT_EQ(s.false_zeros, 0);
+  }
+}
+
+TEST(PlantedClusters, TwelveCoincident) {
+  expect_honest({"twelve", 6000, 10, 60, {{12, 0}}});
+}
+TEST(PlantedClusters, CloseNotCoincident) {
+  expect_honest({"close", 5000, 3, 2e4, {{9, 0.3}, {20, 1}, {40, 0.5}}});
+}
+TEST(PlantedClusters, Columns) {
+  expect_honest({"columns", 20000, 6, 100, {{5, 0}, {40, 0.5}, {300, 0.7}}});
+}
+TEST(PlantedClusters, High) {
+  expect_honest({"high", 8000, 64, 30, {{30, 0.5}, {4, 0}}});
+}
+TEST(PlantedClusters, Masses) {
+  expect_honest({"masses", 4500, 4, 300, {{8, 0.5}, {3, 0}}, 60});
+}
+TEST(PlantedClusters, Moderate) {
+  expect_honest({"moderate", 5000, 3, 4, {{30, 0.5}, {100, 0}}, 3, 0.2});
+}
+TEST(PlantedClusters, Unnormalised) {
+  expect_honest({"usa", 5000, 8, 80, {{15, 0.5}, {10, 0.1}}, 1, 0.7, Rule::unnormalised});
+}
+TEST(PlantedClusters, Weights) {
+  expect_honest({"weights", 5000, 8, 20, {{15, 0.5}, {10, 0}}, 1, 0.99, Rule::softmax, true});
+}
+
+}  // namespace
+}  // namespace attractor::observe

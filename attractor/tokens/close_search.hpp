@@ -1,0 +1,70 @@
+// Keys close to a query: all k_j with |q - k_j| <= radius (chord length), without looking at every
+// key where they spread over more than a few radii. Keys lie in cells of that size along the three
+// coordinates of largest spread, in random order within a cell; distances are summed coordinate by
+// coordinate, widest first, and given up once they exceed the radius. A scan ends early when enough
+// keys are found, or too many were compared: it then says what share of the keys it has seen.
+// Cost: n log n + n dim to build; a scan, 8 to dim operations a key in the 27 cells around it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace attractor {
+
+struct CloseKey {
+  std::uint32_t key;
+  double squared_distance;  // rounded: recompute where the last bit decides
+};
+
+struct CloseLimits {
+  double squared_radius = 0;  // at most the square of the radius of the search
+  std::size_t found = 0;      // stop at so many
+  std::size_t compared = 0;   // stop after about so many
+};
+
+enum class ScanEnd { complete, found_enough, gave_up };
+
+struct CloseScan {
+  ScanEnd end = ScanEnd::complete;
+  double share = 1;  // of the keys in the column of cells where the scan ended; 1 if complete
+};
+
+class CloseSearch {
+ public:
+  /// Keys: n x dim, row-major; radius > 0.
+  CloseSearch(std::span<const double> keys, std::size_t dim, double radius);
+
+  /// Remembers the cells around the last query: queries of one cell in a row share them.
+  struct Cursor {
+    std::array<std::int64_t, 3> cell{};
+    std::vector<std::array<std::size_t, 2>> ranges;  // positions; empty at first
+    std::vector<double> query;
+  };
+
+  /// Replaces `found`. `cursor` belongs to one thread.
+  CloseScan find(std::span<const double> query, const CloseLimits& limits, Cursor& cursor,
+                 std::vector<CloseKey>& found) const;
+
+  /// The keys cell by cell: a good order of queries where these are the keys.
+  std::span<const std::uint32_t> order() const { return order_; }
+
+ private:
+  using Cell = std::array<std::int64_t, 3>;
+  Cell cell_of(std::span<const double> point) const;
+  void look_around(const Cell& cell, Cursor& cursor) const;
+  bool scan_tile(const double* query, std::size_t tile, double limit,
+                 std::span<double, 8> sums) const;
+
+  std::size_t dim_;
+  double size_;                    // of a cell
+  std::vector<std::size_t> axes_;  // all coordinates, widest first; cells use the first three
+  std::vector<std::uint32_t> order_;
+  std::vector<Cell> cells_;          // ascending, those that hold a key
+  std::vector<std::size_t> starts_;  // cells_.size() + 1 positions
+  std::vector<double> tiles_;        // eight keys side by side: dim x 8 each
+};
+
+}  // namespace attractor
