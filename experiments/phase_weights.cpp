@@ -94,10 +94,11 @@ report::Panel diagram(const RandomWeights& w, const Effort& effort) {
     for (std::uint64_t seed = 0; seed < replicates && !effort.context.stopped(); ++seed) {
       FlowParameters p = flow_parameters(w, heat.x.back(), 30, seed);
       p.outputs = outputs;
+      p.snapshots = std::to_string(outputs + 1);
       const FlowRecord record = flow_of(p, effort);
-      for (std::size_t k = 1; k < record.series.size() && k <= outputs; ++k)
+      for (std::size_t k = 1; k < record.snapshots.size() && k <= outputs; ++k)
         heat.value[(k - 1) * betas + b] +=
-            record.series[k].span_dimension / static_cast<double>(replicates);
+            script_span(record.snapshots[k].positions) / static_cast<double>(replicates);
     }
   }
   for (std::size_t k = 1; k <= outputs; ++k)

@@ -65,6 +65,13 @@ double close_pairs(std::span<const double> tokens) {
 
 }  // namespace
 
+double script_span(std::span<const double> tokens) {
+  if (tokens.empty()) return 0;  // interrupted
+  const std::vector<double> masses(tokens.size() / kDim, 1);
+  return static_cast<double>(
+      observe::count_above(observe::spectrum(tokens, kDim, masses, 0), 1e-3));
+}
+
 std::string RandomWeights::words() const {
   const std::string wigner = script ? "normal Wigner" : "Wigner";
   const std::string b = kind == "goe" ? "GOE" : kind == "wigner" ? wigner : "Gaussian";
@@ -101,15 +108,14 @@ Ends ends_of(const RandomWeights& w, double beta, double time, std::uint64_t sys
   for (std::uint64_t seed = 0; seed < systems; ++seed) {
     if (w.script) {
       const std::vector<double> end = script_end(w, beta, time, seed, effort);
-      const std::vector<double> masses(kDim, 1);
       shares.push_back(close_pairs(end));
-      spans.push_back(static_cast<double>(observe::spectrum(end, kDim, masses, 0).span_dimension));
+      spans.push_back(script_span(end));
     } else {
       FlowParameters p = flow_parameters(w, beta, time, seed);
       if (converged) p.stepper = "adaptive", p.tolerance = 1e-4;
-      const observe::Observation end = flow_of(p, effort).series.back();
-      shares.push_back(end.pair_fraction);
-      spans.push_back(end.span_dimension);
+      const FlowRecord record = flow_of(p, effort);
+      shares.push_back(record.series.back().pair_fraction);
+      spans.push_back(script_span(record.snapshots.back().positions));
     }
     if (effort.context.stopped()) break;
   }

@@ -27,7 +27,10 @@ inline constexpr std::size_t kWeightsDim = 32;  // and as many tokens
 FlowParameters flow_parameters(const RandomWeights& weights, double beta, double time,
                                std::uint64_t seed);
 
-/// Share of close pairs and span dimension at the end, over systems with weights and starts of
+/// Span dimension as the scripts have it: Gram eigenvalues above 1e-3, as they are.
+double script_span(std::span<const double> tokens);
+
+/// Share of close pairs and that span dimension at the end, over systems with weights and starts of
 /// their own. converged: adaptive steps instead of the published ones.
 struct Ends {
   Sampled share, span;

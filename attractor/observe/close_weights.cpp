@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
-#include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/space/space.hpp"
 #include "attractor/tokens/close_search.hpp"
@@ -12,9 +10,8 @@
 namespace attractor::observe {
 namespace {
 
-constexpr std::size_t kCounted = 1024;                      // close tokens counted one by one
-constexpr std::size_t kComparisons = std::size_t{1} << 29;  // of a level
-constexpr std::size_t kBlock = 256;                         // tokens a thread takes together
+constexpr std::size_t kCounted = 1024;  // close tokens counted one by one
+constexpr std::size_t kBlock = 256;     // tokens a thread takes together
 
 // The log weight of a pair is slope (centre_i - |q_i - k_j|^2) / 2.
 struct Pairs {
@@ -33,18 +30,21 @@ struct Pairs {
 
 // Close tokens that are a crowd: its weight is then known to one over their root.
 std::size_t crowd(std::size_t tokens) {
-  return std::clamp<std::size_t>((std::size_t{1} << 25) / tokens, 32, 256);
+  return std::clamp<std::size_t>((std::size_t{1} << 24) / tokens, 32, 1024);
 }
 
-std::size_t comparisons(std::size_t tokens) {
-  return std::max<std::size_t>(kComparisons / tokens, 1024);
+// Enough to know a crowd's weight, even if the scan was given up.
+constexpr std::size_t kFew = 32;
+
+std::size_t comparisons(std::size_t tokens, int power) {
+  return std::max<std::size_t>((std::size_t{1} << power) / tokens, 1024);
 }
 
 double bounded_exp(double x) { return std::exp(std::min(x, 700.0)); }
 
 struct Level {
-  double low, high;  // log weights of this level; beyond `high` the next one looks
-  double next;       // the lowest log weight that is seen if this level is not
+  double low, next;  // log weights from `low`; those beyond `next` are left to the next level
+  int power;         // 2^power comparisons of all tokens
 };
 
 // One token at one level; true: done, nothing left for the next.
@@ -54,12 +54,13 @@ bool weigh(const Pairs& pairs, const CloseSearch& search, std::size_t i, const L
   if (squared < 0) return true;
   const auto query = pairs.queries.subspan(i * pairs.dim, pairs.dim);
   const std::size_t n = pairs.masses.size();
-  const CloseScan scan = search.find(query, {squared, crowd(n) + 1, comparisons(n)}, cursor, found);
+  const CloseScan scan =
+      search.find(query, {squared, crowd(n) + 1, comparisons(n, level.power)}, cursor, found);
   const bool complete = scan.end == ScanEnd::complete;
   double sum = 0, squares = 0;
   for (const CloseKey& k : found) {
     const double log_weight = pairs.log_weight(i, k.squared_distance);
-    if ((k.key == i && !pairs.with_own) || (!complete && log_weight > level.high)) continue;
+    if ((k.key == i && !pairs.with_own) || (!complete && log_weight > level.next)) continue;
     const double weight = pairs.masses[k.key] * bounded_exp(log_weight);
     sum += weight;
     squares += weight * weight;
@@ -71,45 +72,85 @@ bool weigh(const Pairs& pairs, const CloseSearch& search, std::size_t i, const L
     close.noise[i] = std::hypot(close.noise[i], std::sqrt(squares) / scan.share);
     close.complete[i] = 0;
   }
-  if (scan.end == ScanEnd::gave_up) close.ceiling[i] = bounded_exp(level.next);
+  if (scan.end == ScanEnd::gave_up && found.size() < kFew)
+    close.ceiling[i] = bounded_exp(level.next);
   return complete;
 }
 
-// Levels ascending; `top`: no pair is heavier.
-CloseWeights climb(const Pairs& pairs, std::span<const double> levels, double top) {
+// Whether a level is worth it: most of a few tokens end their scan before they give up.
+bool feasible(const Pairs& pairs, const CloseSearch& search, const Level& level,
+              std::span<const char> pending) {
+  constexpr std::size_t kProbes = 32;
+  const std::size_t n = pairs.masses.size();
+  CloseSearch::Cursor cursor;
+  std::vector<CloseKey> found;
+  std::size_t probes = 0, lost = 0;
+  for (std::size_t at = 0; at < n; at += std::max<std::size_t>(1, n / kProbes)) {
+    const std::size_t i = search.order()[at];
+    const double squared = pairs.squared_radius(i, level.low);
+    if (pending[i] == 0 || squared < 0) continue;
+    const CloseScan scan =
+        search.find(pairs.queries.subspan(i * pairs.dim, pairs.dim),
+                    {squared, crowd(n) + 1, comparisons(n, level.power)}, cursor, found);
+    probes += 1;
+    lost += scan.end == ScanEnd::gave_up && found.size() < kFew;
+  }
+  return 2 * lost <= probes;
+}
+
+// All tokens that wait, at one level.
+void climb_one(const Pairs& pairs, const Level& level, double radius, std::vector<char>& pending,
+               CloseWeights& close) {
+  const std::size_t n = pairs.masses.size();
+  const CloseSearch search(pairs.keys, pairs.dim, radius);
+  if (!feasible(pairs, search, level, pending)) {
+    for (std::size_t i = 0; i < n; ++i)
+      if (pending[i] != 0) {
+        close.ceiling[i] = bounded_exp(level.next);
+        close.complete[i] = 0;
+      }
+    return;
+  }
+  parallel_for(n, kBlock, [&](std::size_t begin, std::size_t end) {
+    CloseSearch::Cursor cursor;
+    std::vector<CloseKey> found;
+    for (std::size_t at = begin; at < end; ++at) {
+      const std::size_t i = search.order()[at];
+      if (pending[i] != 0 && weigh(pairs, search, i, level, cursor, found, close)) pending[i] = 0;
+    }
+  });
+}
+
+// Levels ascending; more is spent where pairs up to `essential` would be missed otherwise; `top`:
+// no pair is heavier.
+CloseWeights climb(const Pairs& pairs, std::span<const double> levels, double essential,
+                   double top) {
   const std::size_t n = pairs.masses.size();
   CloseWeights close = nothing_close(n);
   close.ceiling.assign(n, bounded_exp(levels.empty() ? top : levels[0]));
   std::vector<char> pending(n, 1);
   for (std::size_t k = 0; k < levels.size(); ++k) {
-    const bool last = k + 1 == levels.size();
-    const Level level{levels[k], last ? top : levels[k + 1], last ? top : levels[k + 1]};
+    const double next = k + 1 == levels.size() ? top : levels[k + 1];
     double radius = 0;
     for (std::size_t i = 0; i < n; ++i)
-      if (pending[i] != 0) radius = std::max(radius, pairs.squared_radius(i, level.low));
+      if (pending[i] != 0) radius = std::max(radius, pairs.squared_radius(i, levels[k]));
     if (!(radius > 0)) break;
-    const CloseSearch search(pairs.keys, pairs.dim, std::sqrt(radius));
-    parallel_for(n, kBlock, [&](std::size_t begin, std::size_t end) {
-      CloseSearch::Cursor cursor;
-      std::vector<CloseKey> found;
-      for (std::size_t at = begin; at < end; ++at) {
-        const std::size_t i = search.order()[at];
-        if (pending[i] != 0 && weigh(pairs, search, i, level, cursor, found, close)) pending[i] = 0;
-      }
-    });
+    climb_one(pairs, {levels[k], next, next > essential ? 30 : 28}, std::sqrt(radius), pending,
+              close);
   }
   return close;
 }
 
-// Terms e^{-beta gap}; what is left out by all levels is lighter than rounding, or differs by less
-// than e^{level} from the lightest pair there can be.
+// Terms e^{-beta gap}; those left out by all levels differ by less than e^{lowest} from the
+// lightest pair there can be.
 CloseWeights by_distance(const Attention& attention, std::span<const double> tokens,
-                         std::span<const double> masses) {
+                         std::span<const double> masses, const LogitRange& range) {
   std::vector<double> levels;
-  for (const double level : {-36.0, -18.0, -9.0, -4.5, -2.2, -1.1, -0.5})
+  const double factor = masses.size() < (1 << 17) ? 2 : 8;  // each level costs a sort
+  for (double level = range.lowest; level < -0.3; level /= factor)
     if (-level < 2 * attention.beta) levels.push_back(level);
   const Pairs pairs{tokens, tokens, masses, attention.dim, attention.beta, {}, false};
-  CloseWeights close = climb(pairs, levels, 0);
+  CloseWeights close = climb(pairs, levels, range.essential, 0);
   for (double& c : close.ceiling) c = std::max(0.0, c - std::exp(-2 * attention.beta));
   return close;
 }
@@ -136,56 +177,32 @@ std::vector<double> lifted(std::span<const double> rows, std::size_t dim, double
   return longer;
 }
 
-// ln of the mean partition function, from a few rows: where the ladder starts.
-double pilot(const Attention& attention, std::span<const double> tokens,
-             std::span<const double> masses, std::uint64_t seed) {
-  constexpr std::size_t kRows = 64;
-  const Stream stream(seed, "observe.pilot");
-  std::vector<std::uint32_t> rows;
-  for (std::size_t k = 0; k < kRows; ++k)
-    rows.push_back(static_cast<std::uint32_t>(stream.below(masses.size(), k, 0)));
-  AttentionSums sums;
-  attend(attention, tokens, masses, {.rows = rows, .pull = false}, sums);
-  std::vector<double> logs;
-  for (std::size_t k = 0; k < kRows; ++k) logs.push_back(sums.log_partition(k, masses[rows[k]]));
-  const double top = *std::max_element(logs.begin(), logs.end());
-  double mean = 0;
-  for (const double l : logs) mean += std::exp(l - top) / kRows;
-  return top + std::log(mean);
-}
-
-// From where a cluster missed by the rows adds 1e-7 of all, up to the largest |q| |k|.
-CloseLogits by_logits(const Attention& attention, std::span<const double> tokens,
-                      std::span<const double> masses, std::size_t rows, std::uint64_t seed) {
+// Up to the largest |q| |k|.
+CloseWeights by_logits(const Attention& attention, std::span<const double> tokens,
+                       std::span<const double> masses, const LogitRange& range) {
   const std::size_t dim = attention.dim, n = masses.size();
   const std::vector<double> queries = products(attention.query, tokens, dim);
   const std::vector<double> keys = products(attention.key, tokens, dim);
   double longest_query = 0, longest_key = 0;
   std::vector<double> centres(n);
   for (std::size_t i = 0; i < n; ++i) {
-    const auto q = std::span(queries).subspan(i * dim, dim),
-               k = std::span(keys).subspan(i * dim, dim);
+    const auto q = std::span(queries).subspan(i * dim, dim);
+    const auto k = std::span(keys).subspan(i * dim, dim);
     centres[i] = dot(q, q);
     longest_query = std::max(longest_query, centres[i]);
     longest_key = std::max(longest_key, dot(k, k));
   }
-  CloseLogits result{.unit = pilot(attention, tokens, masses, seed)};
   // |q - k|^2 = |q|^2 + K^2 - 2 <q, k>, and logits count from the unit.
-  for (double& c : centres) c += longest_key - 2 * result.unit / attention.beta;
-  const double top = attention.beta * std::sqrt(longest_query * longest_key) - result.unit;
-  const double total = std::accumulate(masses.begin(), masses.end(), 0.0);
-  const double lowest = std::log(total) - 2 * std::log(total / static_cast<double>(rows)) - 16;
+  for (double& c : centres) c += longest_key - 2 * range.unit / attention.beta;
+  const double top = attention.beta * std::sqrt(longest_query * longest_key) - range.unit;
   std::vector<double> levels;
-  if (!(top < 600)) {  // rows that no double can add up: nothing to search, everything possible
-    result.close = climb({queries, keys, masses, dim, 1, {}, true}, levels, top);
-    return result;
+  if (top < 600) {  // else no double can add up the rows: nothing to search, everything possible
+    const double step = std::max(4.0, (top - range.lowest) / 12);
+    for (double level = range.lowest; level < top; level += step) levels.push_back(level);
   }
-  const double step = std::max(4.0, (top - lowest) / 12);
-  for (double level = lowest; level < top; level += step) levels.push_back(level);
   const std::vector<double> from = lifted(queries, dim, 0), to = lifted(keys, dim, longest_key);
-  result.close =
-      climb({from, to, masses, dim + 1, attention.beta, std::move(centres), true}, levels, top);
-  return result;
+  return climb({from, to, masses, dim + 1, attention.beta, std::move(centres), true}, levels,
+               range.essential, top);
 }
 
 }  // namespace
@@ -203,7 +220,7 @@ CloseWeights close_masses(std::span<const double> directions, std::size_t dim,
   CloseWeights close = nothing_close(n);
   const double radius = std::max(std::sqrt(2 * gap) * (1 + 1e-9), 1e-9);
   const CloseSearch search(directions, dim, radius);
-  const CloseLimits limits{radius * radius, kCounted + 1, comparisons(n)};
+  const CloseLimits limits{radius * radius, crowd(n) + 1, comparisons(n, 29)};
   const auto count = [&](std::size_t i, CloseSearch::Cursor& cursor, std::vector<CloseKey>& found) {
     const CloseScan scan = search.find(row(i), limits, cursor, found);
     // A pair at the very threshold counts as it does everywhere: summed in order.
@@ -220,7 +237,7 @@ CloseWeights close_masses(std::span<const double> directions, std::size_t dim,
     close.weight[i] = sum / scan.share;
     close.known[i] = complete ? sum : 0;
     close.noise[i] = complete ? 0 : std::sqrt(squares) / scan.share;
-    close.ceiling[i] = scan.end == ScanEnd::gave_up ? 1 : 0;
+    close.ceiling[i] = scan.end == ScanEnd::gave_up && found.size() < kFew ? 1 : 0;
     close.complete[i] = complete ? 1 : 0;
   };
   parallel_for(n, kBlock, [&](std::size_t begin, std::size_t end) {
@@ -232,11 +249,11 @@ CloseWeights close_masses(std::span<const double> directions, std::size_t dim,
   return close;
 }
 
-CloseLogits close_logits(const Attention& attention, std::span<const double> tokens,
-                         std::span<const double> masses, std::size_t rows, std::uint64_t seed) {
-  if (attention.beta == 0) return {nothing_close(masses.size()), 0};
-  if (attention.by_distance()) return {by_distance(attention, tokens, masses), attention.beta};
-  return by_logits(attention, tokens, masses, rows, seed);
+CloseWeights close_logits(const Attention& attention, std::span<const double> tokens,
+                          std::span<const double> masses, const LogitRange& range) {
+  if (attention.beta == 0) return nothing_close(masses.size());
+  return attention.by_distance() ? by_distance(attention, tokens, masses, range)
+                                 : by_logits(attention, tokens, masses, range);
 }
 
 }  // namespace attractor::observe

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "attractor/base/random.hpp"
 #include "attractor/observe/close_weights.hpp"
 #include "attractor/observe/row_sample.hpp"
 #include "attractor/space/space.hpp"
@@ -16,6 +17,11 @@ namespace {
 // Fewer where a row is long: a measurement costs 2^28 pairs at most, or 256 rows.
 std::size_t sampled_rows(std::size_t tokens) {
   return std::clamp<std::size_t>((std::size_t{1} << 27) / tokens, 128, 512);
+}
+
+// The formulas of the dissipation hold.
+bool is_plain(const Attention& attention) {
+  return attention.by_distance() && attention.value.empty();
 }
 
 // ln |x_i'|^2 for identity weights on the sphere.
@@ -30,40 +36,122 @@ double log_squared_speed(const Attention& attention, const AttentionSums& sums, 
   return 2 * (std::log(norm(tangent)) + sums.peak[k] - log_norm);
 }
 
-// What rows drawn from a stratum may not show: u originals close to each other whose pairs weigh up
-// to c, and tokens whose rows weigh more or less than those drawn. Weight w beside Z is the part
-// p = w / (Z + w) of a row: it changes the entropy by at most p (1 - ln p + ln(1 + w)), and the
-// squared speed by p^2 2 gap, with w = e^{-beta gap}.
+// What the rows of a sample say, one number each.
+struct Rows {
+  std::vector<double> log_partition, entropy, log_power, in_units;  // of e^unit
+};
+
+Rows read_rows(const Attention& attention, std::span<const double> tokens,
+               std::span<const double> masses, const RowSample& sample, double unit, double total) {
+  const std::size_t count = sample.rows.size(), dim = attention.dim;
+  const bool plain = is_plain(attention);
+  AttentionSums sums;
+  attend(attention, tokens, masses, {.rows = sample.rows, .pull = plain, .moment = true}, sums);
+  Rows rows{std::vector<double>(count), std::vector<double>(count), std::vector<double>(count),
+            std::vector<double>(count)};
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::uint32_t i = sample.rows[k];
+    const double log_z = rows.log_partition[k] = sums.log_partition(k, masses[i]);
+    rows.in_units[k] = std::exp(std::min(700.0, log_z - unit));
+    rows.entropy[k] = sums.entropy(k, masses[i]);
+    if (!plain) continue;
+    rows.log_power[k] =
+        log_squared_speed(attention, sums, k, tokens.subspan(i * dim, dim), masses[i], total);
+    if (attention.rule == Rule::softmax) rows.log_power[k] += log_z - std::log(total);
+  }
+  return rows;
+}
+
+// What rows may not show: u originals close to each other whose pairs weigh up to c, and tokens
+// whose rows weigh more or less than those drawn. Weight w beside Z is the part p = w / (Z + w) of
+// a row. Spread over w tokens it changes the entropy H to (1 - p) H + p ln w - p ln p - (1 - p)
+// ln(1 - p), and the squared speed by p^2 2 gap, with w = e^{-beta gap}.
 struct Hidden {
   double partition = 0, entropy = 0, power = 0;  // means over all originals
 };
 
-void hide(Hidden& sum, double share, double weight, double partition, const Attention& attention,
-          double total) {
-  if (!(share > 0 && weight > 0)) return;
-  const double part = weight / (partition + weight);
-  sum.entropy += share * part * (1 - std::log(part) + std::log1p(weight));
+struct Typical {
+  double partition = 0, entropy = 0, total = 0;
+};
+
+void hide(Hidden& sum, double mass, double weight, const Typical& row, const Attention& attention) {
+  if (!(mass > 0 && weight > 0)) return;
+  const double part = weight / (row.partition + weight), share = mass / row.total;
+  const double mixing = -part * std::log(part) - (1 - part) * std::log1p(-part);
+  const double shift = part * (std::max(0.0, std::log(weight)) - row.entropy);
+  sum.entropy += share * std::max(mixing + std::max(0.0, shift), -shift);
   const double squared = std::min(1.0, 2 * (1 + std::max(0.0, -std::log(weight))) / attention.beta);
   sum.power += share * squared *
-               (attention.rule == Rule::softmax ? (partition + weight) / total * part * part
-                                                : (weight / total) * (weight / total));
+               (attention.rule == Rule::softmax ? (row.partition + weight) / row.total * part * part
+                                                : (weight / row.total) * (weight / row.total));
 }
 
-Hidden hidden(const RowSample& sample, std::span<const double> partitions,
-              const Attention& attention, double total) {
+Hidden hidden(const RowSample& sample, const Rows& rows, const Attention& attention, double total) {
   Hidden sum;
   for (const Stratum& stratum : sample.strata) {
-    double mean = 0;
-    for (std::size_t k = stratum.begin; k < stratum.end; ++k)
-      mean += partitions[k] / stratum.rows();
+    Typical row{.total = total};
+    for (std::size_t k = stratum.begin; k < stratum.end; ++k) {
+      row.partition += rows.in_units[k] / stratum.rows();
+      row.entropy += rows.entropy[k] / stratum.rows();
+    }
     const double unseen = stratum.unseen();
-    hide(sum, unseen / total, unseen * stratum.ceiling, mean, attention, total);
+    hide(sum, unseen, unseen * stratum.ceiling, row, attention);
     if (stratum.unlike > 0)
-      hide(sum, stratum.unlike_mass / total, stratum.unlike / stratum.unlike_mass, mean, attention,
-           total);
+      hide(sum, stratum.unlike_mass, stratum.unlike / stratum.unlike_mass, row, attention);
     sum.partition += (unseen * unseen * stratum.ceiling + stratum.unlike_rest) / total;
   }
   return sum;
+}
+
+// Median and, in standard deviations of a normal, the median distance from it: a few heavy rows do
+// not show.
+Estimate middle(std::vector<double> values) {
+  const auto median = [&] {
+    std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+    return values[values.size() / 2];
+  };
+  const double centre = median();
+  for (double& v : values) v = std::abs(v - centre);
+  return {centre, 1.4826 * median()};
+}
+
+// How far down the search goes: until a cluster that the rows miss adds less than a third of the
+// energy's own error, guessed from the middle of a few rows, and no more than theirs to entropy and
+// dissipation; essential is what adds three errors of the energy.
+LogitRange range_of(const Attention& attention, std::span<const double> tokens,
+                    std::span<const double> masses, std::size_t wanted, std::uint64_t seed,
+                    double total) {
+  constexpr std::size_t kPilot = 64;
+  constexpr double kLowest = -36;  // e^-36 of a token of its own: rounding
+  const Stream stream(seed, "energy pilot");
+  RowSample pilot;
+  for (std::size_t k = 0; k < kPilot; ++k)
+    pilot.rows.push_back(static_cast<std::uint32_t>(stream.below(masses.size(), k, 0)));
+  Rows rows = read_rows(attention, tokens, masses, pilot, 0, total);
+  LogitRange range{.unit =
+                       attention.by_distance() ? attention.beta : middle(rows.log_partition).value};
+  const double power_unit = (attention.rule == Rule::softmax ? 1 : 2) * range.unit;
+  for (std::size_t k = 0; k < rows.in_units.size(); ++k) {
+    rows.in_units[k] = std::exp(std::min(700.0, rows.log_partition[k] - range.unit));
+    rows.log_power[k] = std::exp(std::min(700.0, rows.log_power[k] - power_unit));
+  }
+  const Estimate z = middle(rows.in_units), h = middle(rows.entropy), p = middle(rows.log_power);
+  const double root = std::sqrt(static_cast<double>(wanted));
+  const double unseen = total / static_cast<double>(wanted);
+  const auto adds_little = [&](double level, double errors) {
+    return unseen * unseen * std::exp(level) / total <= errors * z.error / root;
+  };
+  const auto says_little = [&](double level) {
+    Hidden most;
+    hide(most, unseen, unseen * std::exp(level), {z.value, h.value, total}, attention);
+    return most.entropy <= h.error / root && (!is_plain(attention) || most.power <= p.error / root);
+  };
+  while (range.essential > kLowest && !adds_little(range.essential, 3)) range.essential -= 0.5;
+  range.lowest = range.essential;
+  while (range.lowest > kLowest &&
+         !(adds_little(range.lowest, 1.0 / 3) && says_little(range.lowest)))
+    range.lowest -= 0.5;
+  return range;
 }
 
 // A mean of positive numbers given by logarithms, and its relative error.
@@ -91,12 +179,12 @@ LogMean log_mean(const RowSample& sample, std::span<const double> masses,
 // The mean partition function. The close tokens that a search has summed are known: rows only have
 // to tell the rest.
 LogMean log_partition(const RowSample& sample, std::span<const double> masses,
-                      const std::vector<double>& logs, const CloseLogits& close, bool with_own,
-                      double hidden) {
-  const double top = std::max(close.unit, *std::max_element(logs.begin(), logs.end()));
-  const double unit = std::exp(close.unit - top);
+                      const std::vector<double>& logs, const CloseWeights& close, double log_unit,
+                      bool with_own, double hidden) {
+  const double top = std::max(log_unit, *std::max_element(logs.begin(), logs.end()));
+  const double unit = std::exp(log_unit - top);
   const auto known = [&](std::size_t i) {
-    return unit * (close.close.known[i] + (with_own ? 0 : masses[i]));
+    return unit * (close.known[i] + (with_own ? 0 : masses[i]));
   };
   double total = 0, sum = 0;
   for (std::size_t i = 0; i < masses.size(); ++i) {
@@ -119,50 +207,23 @@ double log_energy_without_beta(std::span<const double> tokens, std::span<const d
   return std::log(0.5 * dot(sum, sum) / (total * total));
 }
 
-// What the rows of a sample say, one number each.
-struct Rows {
-  std::vector<double> log_partition, entropy, log_power, in_units;  // of e^unit
-};
-
-Rows read_rows(const Attention& attention, std::span<const double> tokens,
-               std::span<const double> masses, const RowSample& sample, double unit, bool plain,
-               double total) {
-  const std::size_t count = sample.rows.size(), dim = attention.dim;
-  AttentionSums sums;
-  attend(attention, tokens, masses, {.rows = sample.rows, .pull = plain, .moment = true}, sums);
-  Rows rows{std::vector<double>(count), std::vector<double>(count), std::vector<double>(count),
-            std::vector<double>(count)};
-  for (std::size_t k = 0; k < count; ++k) {
-    const std::uint32_t i = sample.rows[k];
-    const double log_z = rows.log_partition[k] = sums.log_partition(k, masses[i]);
-    rows.in_units[k] = std::exp(std::min(700.0, log_z - unit));
-    rows.entropy[k] = sums.entropy(k, masses[i]);
-    if (!plain) continue;
-    rows.log_power[k] =
-        log_squared_speed(attention, sums, k, tokens.subspan(i * dim, dim), masses[i], total);
-    if (attention.rule == Rule::softmax) rows.log_power[k] += log_z - std::log(total);
-  }
-  return rows;
-}
-
 }  // namespace
 
 Energy energy(const Attention& attention, std::span<const double> tokens,
               std::span<const double> masses, std::uint64_t seed, std::size_t exact_limit) {
   const std::size_t n = masses.size(), wanted = sampled_rows(n);
   const double total = std::accumulate(masses.begin(), masses.end(), 0.0);
-  const bool plain = attention.by_distance() && attention.value.empty();
-  CloseLogits close;
-  RowSample sample;
-  if (n <= exact_limit) {
-    sample = all_rows(masses);
-  } else {
-    close = close_logits(attention, tokens, masses, wanted, seed);
-    sample = sample_rows(masses, close.close, wanted, seed, "energy rows");
+  LogitRange range;
+  CloseWeights close;
+  RowSample sample = all_rows(masses);
+  if (n > std::max(exact_limit, wanted)) {
+    range = range_of(attention, tokens, masses, wanted, seed, total);
+    close = close_logits(attention, tokens, masses, range);
+    sample = sample_rows(masses, close, wanted, seed, "energy rows");
   }
-  const Rows rows = read_rows(attention, tokens, masses, sample, close.unit, plain, total);
+  const Rows rows = read_rows(attention, tokens, masses, sample, range.unit, total);
   Hidden unseen;
-  if (sample.sampled) unseen = hidden(sample, rows.in_units, attention, total);
+  if (sample.sampled) unseen = hidden(sample, rows, attention, total);
 
   Energy result{.sampled = sample.sampled};
   const Estimate entropy = mean_over_originals(sample, masses, rows.entropy);
@@ -170,8 +231,8 @@ Energy energy(const Attention& attention, std::span<const double> tokens,
   if (sample.sampled)
     result.entropy_error = std::hypot(entropy.error, unseen.entropy, 1e-15 * std::log(total));
   result.log_dissipation = std::numeric_limits<double>::quiet_NaN();
-  if (plain) {
-    const double unit = (attention.rule == Rule::softmax ? 1 : 2) * close.unit;
+  if (is_plain(attention)) {
+    const double unit = (attention.rule == Rule::softmax ? 1 : 2) * range.unit;
     const LogMean power = log_mean(sample, masses, rows.log_power, unseen.power, unit);
     result.log_dissipation = power.log;
     if (sample.sampled) result.dissipation_relative_error = power.with_rounding();
@@ -180,9 +241,10 @@ Energy energy(const Attention& attention, std::span<const double> tokens,
     result.log_energy = log_energy_without_beta(tokens, masses, attention.dim, total);
     return result;
   }
-  const LogMean z = sample.sampled ? log_partition(sample, masses, rows.log_partition, close,
-                                                   !attention.by_distance(), unseen.partition)
-                                   : log_mean(sample, masses, rows.log_partition, 0, 0);
+  const LogMean z = sample.sampled
+                        ? log_partition(sample, masses, rows.log_partition, close, range.unit,
+                                        !attention.by_distance(), unseen.partition)
+                        : log_mean(sample, masses, rows.log_partition, 0, 0);
   result.log_energy = z.log - std::log(2 * total * attention.beta);
   if (sample.sampled) result.relative_error = z.with_rounding();
   return result;

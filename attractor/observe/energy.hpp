@@ -5,12 +5,12 @@
 //   weights) H      = mean_i of the Shannon entropy (nats) of softmax row i
 //
 // E overflows for beta > 709, so its logarithm is the primary result. At beta = 0 the constant 1/2
-// beta is dropped: E = |sum x|^2 / 2 N^2. Up to `exact_limit` tokens all rows are summed; beyond,
-// 128 to 512 rows (at most twice as many where tokens differ much) drawn in strata of alike weight
-// (row_sample.hpp, close_weights.hpp) give means with standard errors. To these is added what the
-// rows may not show: with u tokens a cluster is missed once in e times, and no pair left out by the
-// search weighs more than c, so E may miss u^2 c / 2 beta N^2. An error of 0 means exact.
-// Cost: rows * n * dim + the search.
+// beta is dropped: E = |sum x|^2 / 2 N^2. Up to `exact_limit` tokens, and up to 512, all rows are
+// summed; beyond, 128 to 512 rows (at most twice as many where tokens differ much) drawn in strata
+// of alike weight (row_sample.hpp, close_weights.hpp) give means with standard errors. To these is
+// added what the rows may not show: with u tokens a cluster is missed once in e times, and no pair
+// left out by the search weighs more than c, so E may miss u^2 c / 2 beta N^2. An error of 0 means
+// exact. Cost: rows * n * dim + the search.
 #pragma once
 
 #include <cstddef>

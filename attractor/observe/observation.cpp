@@ -37,6 +37,8 @@ void observe_energy(const Attention& attention, double logit_bound, std::span<co
   o.energy_relative_error = e.relative_error;
   o.log_dissipation = e.log_dissipation;
   o.dissipation = std::exp(e.log_dissipation);
+  o.dissipation_relative_error =
+      std::isnan(e.log_dissipation) ? kUnknown : e.dissipation_relative_error;
   o.attention_entropy = e.entropy;
   o.attention_entropy_error = e.entropy_error;
   o.sampled = e.sampled ? 1 : 0;
@@ -68,19 +70,24 @@ std::span<const Column> columns() {
        &Observation::energy_relative_error},
       {"dissipation", "dE/dt along the flow", &Observation::dissipation},
       {"log_dissipation", "ln dE/dt", &Observation::log_dissipation},
+      {"dissipation_relative_error", "relative standard error of dE/dt (0: exact)",
+       &Observation::dissipation_relative_error},
       {"attention_entropy", "mean entropy of the softmax rows, nats",
        &Observation::attention_entropy},
       {"attention_entropy_error", "its standard error (0: exact)",
        &Observation::attention_entropy_error},
       {"effective_rank", "exp(entropy of the Gram spectrum)", &Observation::effective_rank},
-      {"span_dimension", "Gram eigenvalues above 1e-3", &Observation::span_dimension},
+      {"effective_rank_error", "its error where few of many tokens are taken (0: exact)",
+       &Observation::effective_rank_error},
+      {"span_dimension", "Gram eigenvalues above 1e-3 of the largest",
+       &Observation::span_dimension},
       {"hemisphere", "1: all tokens in one open hemisphere", &Observation::hemisphere},
       {"hemisphere_depth", "largest min_i <x_i,w> over unit w, if positive",
        &Observation::hemisphere_depth},
       {"mean_norm", "mean length |x_i|", &Observation::mean_norm},
       {"layer_cosine", "mean cosine of a token and what one more layer makes of it",
        &Observation::layer_cosine},
-      {"sampled", "1: pair and energy statistics come from random rows", &Observation::sampled},
+      {"sampled", "1: what has an error above 0 comes from random rows", &Observation::sampled},
   };
   return list;
 }
@@ -104,10 +111,11 @@ Observation observe(const Attention& attention, double logit_bound, std::span<co
   o.largest_angle = pairs.largest_angle;
   observe_clusters(tokens, dim, masses, options.cluster_radius, o);
   observe_energy(attention, logit_bound, tokens, masses, options, o);
-  o.effective_rank = o.span_dimension = kUnknown;
+  o.effective_rank = o.effective_rank_error = o.span_dimension = kUnknown;
   if (thorough || std::min(n, dim) <= 128) {
     const Spectrum s = spectrum(tokens, dim, masses, options.seed);
     o.effective_rank = s.effective_rank;
+    o.effective_rank_error = s.effective_rank_error;
     o.span_dimension = static_cast<double>(s.span_dimension);
   }
   o.hemisphere = o.hemisphere_depth = kUnknown;

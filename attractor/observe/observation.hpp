@@ -20,12 +20,12 @@ struct Observation {
   double order_parameter = 1;
   double clusters = 1, largest_cluster = 1, distinct_tokens = 1;
   double energy = 0, log_energy = 0, energy_ratio = 1, energy_relative_error = 0;
-  double dissipation = 0, log_dissipation = 0;
+  double dissipation = 0, log_dissipation = 0, dissipation_relative_error = 0;
   double attention_entropy = 0, attention_entropy_error = 0;
-  double effective_rank = 1, span_dimension = 1;
+  double effective_rank = 1, effective_rank_error = 0, span_dimension = 1;
   double hemisphere = 1, hemisphere_depth = 0;
   double mean_norm = 1, layer_cosine = 1;
-  double sampled = 0;  // 1: pair and energy statistics are estimates from random rows
+  double sampled = 0;  // 1: statistics with an error above 0 are estimates from random rows
 };
 
 struct Column {

@@ -349,8 +349,9 @@ PairStatistics pair_statistics(std::span<const double> tokens, std::size_t dim,
   assert(dim > 0 && !masses.empty() && tokens.size() == masses.size() * dim);
   const View view{tokens, dim, masses};
   if (view.total() < 2) return {};
-  return view.size() <= exact_limit ? exact_statistics(view, 1 - threshold)
-                                    : sampled_statistics(view, 1 - threshold, seed);
+  return view.size() <= std::max(exact_limit, sampled_rows(view.size()))
+             ? exact_statistics(view, 1 - threshold)
+             : sampled_statistics(view, 1 - threshold, seed);
 }
 
 }  // namespace attractor::observe

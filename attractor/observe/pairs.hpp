@@ -10,8 +10,8 @@
 //
 // The first identity is N^2 - |sum m u|^2 = N sum m |u - c|^2 on the sphere. All are sums of
 // squares of differences, so nothing cancels near consensus: 1 - cos = 1e-20 keeps its digits.
-// Cost: n dim for the mean; n^2 dim / 2 for the pairs, 512 min(n, 16384) dim + n dim when sampled;
-// memory O(n + dim).
+// Cost: n dim for the mean; n^2 dim / 2 for the pairs; when sampled, 512 n dim (2^26 pairs at most,
+// or 64 rows) and the search of close_weights.hpp; memory O(n dim).
 #pragma once
 
 #include <array>
@@ -32,13 +32,13 @@ inline constexpr std::size_t kCosineBins = 100;
 
 struct PairStatistics {
   double fraction = 1;        // of pairs with cosine >= threshold
-  double fraction_error = 0;  // its standard error; 0 unless sampled
+  double fraction_error = 0;  // its standard error, and what may be unseen; 0: exact
   double smallest_cosine = 1;
   double largest_angle = 0;  // in radians; the angle of that cosine
   /// Fractions of pairs; bin b is [-1 + b/50, -1 + (b+1)/50), the last one closed. A cosine that
   /// misses an edge by rounding (2e-11) counts as on the edge.
   std::array<double, kCosineBins> histogram{};
-  bool sampled = false;            // fraction and histogram are unbiased estimates
+  bool sampled = false;            // the histogram is an estimate; the fraction too, if in error
   bool smallest_is_bound = false;  // smallest_cosine belongs to some pair: the true one is <= it
 };
 
@@ -47,8 +47,10 @@ struct PairStatistics {
 MeanCosine mean_cosine(std::span<const double> tokens, std::size_t dim,
                        std::span<const double> masses);
 
-/// Exact for n <= exact_limit; otherwise from 512 random rows of the matrix of pairs, and of these
-/// from 16384 random columns if there are more.
+/// Exact for n <= exact_limit, and for as many tokens as rows would be drawn (512). Otherwise close
+/// pairs are counted token by token where a search finds all of them; crowds beyond 64 to 1024
+/// close tokens, and the histogram, are estimated from 64 to 512 rows of the matrix of pairs (at
+/// most twice as many), drawn in strata of alike close mass (row_sample.hpp).
 PairStatistics pair_statistics(std::span<const double> tokens, std::size_t dim,
                                std::span<const double> masses, double threshold, std::uint64_t seed,
                                std::size_t exact_limit = 4096);

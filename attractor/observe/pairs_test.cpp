@@ -195,7 +195,7 @@ TEST(Pairs, ThresholdNearOneIsSharp) {
 // The estimate, averaged over seeds, is within 4 of its own standard errors of the exact fraction,
 // and the reported error has the size of the scatter (a variance over 300 seeds is known to 8 %).
 TEST(Pairs, SamplingIsUnbiased) {
-  const Cloud c = cloud(9, 250, 3, 0.7, 20);
+  const Cloud c = cloud(9, 2500, 3, 0.7, 20);
   const double threshold = 0.6, seeds = 300;
   const PairStatistics exact = statistics_of(c, threshold);
   double sum = 0, square = 0, error_square = 0;
@@ -218,9 +218,9 @@ TEST(Pairs, SamplingIsUnbiased) {
     EXPECT_LE(std::abs(bins[b]), 5 * std::sqrt(bins_square[b]) + 1e-12) << b;
 }
 
-// Two places with N1 and N2 originals: of the pairs N1 (N1 - 1) + N2 (N2 - 1) are close. Beyond
-// 16384 tokens columns are drawn too (a variance over 40 seeds is known to 22 %).
-TEST(Pairs, SamplingOfColumnsIsUnbiased) {
+// Two places with N1 and N2 originals: of the pairs N1 (N1 - 1) + N2 (N2 - 1) are close (a variance
+// over 40 seeds is known to 22 %).
+TEST(Pairs, SamplingOfCrowdsIsUnbiased) {
   constexpr std::size_t kTokens = 20000, kSeeds = 40;
   Cloud c{{}, {}, 2};
   double originals[2] = {0, 0};

@@ -1,11 +1,10 @@
 // Small clusters planted in a crowd of many: estimates from a few rows must say how far off they
-// are. Truth: every pair, in plain loops. A normal error has |z| > 4 once in 16,000 times.
+// are. Truth: every pair, in plain loops.
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
-#include <functional>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -41,11 +40,10 @@ struct Cloud {
 
 Cloud make(const Case& c, std::uint64_t draw) {
   const Stream stream(draw, c.name), extra(draw, "planted.masses");
-  Cloud cloud{{.rule = c.rule, .beta = c.beta, .dim = c.dim}, std::vector<double>(c.tokens * c.dim),
+  Cloud cloud{{.rule = c.rule, .beta = c.beta, .dim = c.dim},
+              std::vector<double>(c.tokens * c.dim),
               std::vector<double>(c.tokens, 1.0)};
-  const auto row = [&](std::size_t i) {
-    return std::span(cloud.tokens).subspan(i * c.dim, c.dim);
-  };
+  const auto row = [&](std::size_t i) { return std::span(cloud.tokens).subspan(i * c.dim, c.dim); };
   for (std::size_t i = 0; i < c.tokens; ++i) {
     stream.normals(i, row(i));
     Sphere(c.dim).retract(row(i));
@@ -131,88 +129,101 @@ Truth brute_force(const Cloud& cloud, double threshold) {
   return sum;
 }
 
+// z = (found - truth) / error of many seeds. What is exact to rounding has none.
 struct Scores {
   std::string what;
-  double count = 0, far = 0, sum = 0, square = 0, false_zeros = 0, exact = 0, largest_error = 0;
+  double count = 0, far = 0, sum = 0, square = 0, exact = 0, false_exact = 0;
 
-  // `rounding`: of the truth itself.
-  void add(double found, double error, double truth, double rounding) {
-    const double off = found - truth;
-    largest_error = std::max(largest_error, error / std::abs(truth));
-    if (error == 0) {
+  void add(double found, double error, double truth) {
+    const double off = std::abs(found - truth);
+    if (error <= 1e-11 * std::abs(truth)) {
       exact += 1;
-      false_zeros += std::abs(off) > rounding;
+      false_exact += off > 4 * error;  // an error of 0 means the same bits
       return;
     }
-    const double z = off / error;
-    count += 1, far += std::abs(z) > 4, sum += z, square += z * z;
+    const double z = (found - truth) / error;
+    count += 1, far += !(std::abs(z) <= 4), sum += z, square += z * z;
   }
   double deviation() const { return std::sqrt(square / count - std::pow(sum / count, 2)); }
 };
 
+// Seeds, 20 for one draw of the tokens; ctest runs 1000 under the label `long`.
 std::size_t seeds() {
   const char* given = std::getenv("ATTRACTOR_TEST_SEEDS");
-  return given == nullptr ? 40 : std::strtoul(given, nullptr, 10);
+  return given == nullptr ? 20 : std::strtoul(given, nullptr, 10);
 }
 
 std::vector<Scores> score(const Case& c) {
   std::vector<Scores> scores{{"energy"}, {"dissipation"}, {"entropy"}, {"fraction"}};
-  const std::size_t each = 20;
-  for (std::uint64_t draw = 0; draw * each < seeds(); ++draw) {
+  constexpr std::size_t kEach = 20;
+  for (std::uint64_t draw = 0; draw * kEach < seeds(); ++draw) {
     const Cloud cloud = make(c, draw);
     const Truth truth = brute_force(cloud, c.threshold);
     double total = 0;
     for (const double m : cloud.masses) total += m;
-    for (std::uint64_t seed = draw * each; seed < (draw + 1) * each; ++seed) {
+    for (std::uint64_t seed = draw * kEach; seed < (draw + 1) * kEach; ++seed) {
       const Energy e = energy(cloud.attention, cloud.tokens, cloud.masses, seed, 1000);
-      const double found = std::exp(e.log_energy + std::log(2 * total * c.beta) - c.beta);
-      scores[0].add(found, e.relative_error * found, truth.energy, 0);
+      EXPECT_TRUE(e.sampled);
+      const double sum = std::exp(e.log_energy + std::log(2 * total * c.beta) - c.beta);
+      scores[0].add(sum, e.relative_error * sum, truth.energy);
       if (!c.weights) {
-        const double scale = c.rule == Rule::softmax ? c.beta : 2 * c.beta;
-        const double power = std::exp(e.log_dissipation - scale);
-        scores[1].add(power, e.dissipation_relative_error * power, truth.dissipation, 0);
+        const double power =
+            std::exp(e.log_dissipation - (c.rule == Rule::softmax ? c.beta : 2 * c.beta));
+        scores[1].add(power, e.dissipation_relative_error * power, truth.dissipation);
       }
-      scores[2].add(e.entropy, e.entropy_error, truth.entropy, 0);
+      scores[2].add(e.entropy, e.entropy_error, truth.entropy);
       const PairStatistics p =
           pair_statistics(cloud.tokens, c.dim, cloud.masses, c.threshold, seed, 1000);
-      scores[3].add(p.fraction, p.fraction_error, truth.fraction, 0);
+      scores[3].add(p.fraction, p.fraction_error, truth.fraction);
     }
   }
   return scores;
 }
 
-void expect_honest(const Case& c) {
+// `bounded`: what was not seen is bounded, not estimated, so errors may be too large.
+void expect_honest(const Case& c, bool bounded = false) {
   for (const Scores& s : score(c)) {
     SCOPED_TRACE(std::string(c.name) + ": " + s.what);
-    std::printf("%s %s: %g seeds, |z|>4 %g, mean %.2f, deviation %.2f, exact %g, false 0 %g, err %.2g\n", c.name,
-                s.what.c_str(), s.count, s.far, s.sum / s.count, s.deviation(), s.exact, s.false_zeros, s.largest_error);
+    testing::Test::RecordProperty(s.what + "_deviation", std::to_string(s.deviation()));
     EXPECT_LE(s.far, 0.002 * s.count);
-    EXPECT_EQ(s.false_zeros, 0);
+    EXPECT_EQ(s.false_exact, 0);
+    if (s.count >= 200) {
+      EXPECT_LT(s.deviation(), 1.3);
+      if (!bounded) EXPECT_GT(s.deviation(), 0.7);
+    }
+    if (std::getenv("ATTRACTOR_TEST_SEEDS") != nullptr)
+      std::printf("%s, %s: %g z, %g beyond 4, mean %.2f, deviation %.2f; %g exact, %g falsely\n",
+                  c.name, s.what.c_str(), s.count, s.far, s.sum / s.count, s.deviation(), s.exact,
+                  s.false_exact);
   }
 }
 
-TEST(PlantedClusters, TwelveCoincident) {
+TEST(PlantedClusters, TwelveCoincidentTokens) {
   expect_honest({"twelve", 6000, 10, 60, {{12, 0}}});
 }
-TEST(PlantedClusters, CloseNotCoincident) {
+
+TEST(PlantedClusters, CloseButNotCoincident) {
   expect_honest({"close", 5000, 3, 2e4, {{9, 0.3}, {20, 1}, {40, 0.5}}});
 }
-TEST(PlantedClusters, Columns) {
-  expect_honest({"columns", 20000, 6, 100, {{5, 0}, {40, 0.5}, {300, 0.7}}});
+
+TEST(PlantedClusters, MassesAndUnnormalisedAttention) {
+  expect_honest(
+      {"masses", 4500, 8, 80, {{15, 0.5}, {10, 0.1}, {3, 0}}, 60, 0.7, Rule::unnormalised});
 }
-TEST(PlantedClusters, High) {
-  expect_honest({"high", 8000, 64, 30, {{30, 0.5}, {4, 0}}});
+
+TEST(PlantedClusters, AmongMoreTokensThanOneLooksAt) {
+  expect_honest({"many", 17'000, 6, 100, {{5, 0}, {40, 0.5}, {300, 0.7}}});
 }
-TEST(PlantedClusters, Masses) {
-  expect_honest({"masses", 4500, 4, 300, {{8, 0.5}, {3, 0}}, 60});
+
+TEST(PlantedClusters, InHighDimension) {
+  expect_honest({"high", 4500, 48, 30, {{30, 0.5}, {4, 0}}, 3});
 }
-TEST(PlantedClusters, Moderate) {
-  expect_honest({"moderate", 5000, 3, 4, {{30, 0.5}, {100, 0}}, 3, 0.2});
+
+TEST(PlantedClusters, InACrowd) {
+  expect_honest({"crowd", 5000, 3, 4, {{30, 0.5}, {100, 0}}, 3, 0.2});
 }
-TEST(PlantedClusters, Unnormalised) {
-  expect_honest({"usa", 5000, 8, 80, {{15, 0.5}, {10, 0.1}}, 1, 0.7, Rule::unnormalised});
-}
-TEST(PlantedClusters, Weights) {
+
+TEST(PlantedClusters, WithGivenWeights) {
   expect_honest({"weights", 5000, 8, 20, {{15, 0.5}, {10, 0}}, 1, 0.99, Rule::softmax, true});
 }
 

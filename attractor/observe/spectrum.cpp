@@ -16,10 +16,10 @@ namespace {
 using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Tokens = Eigen::Map<const RowMajor>;
 
-constexpr std::size_t kLargest = 1024;  // order of the largest matrix diagonalised
-constexpr std::size_t kPanel = 64;      // columns of the matrix a thread takes together
-constexpr Eigen::Index kChunk = 512;    // tokens in cache at a time
-constexpr double kSpanThreshold = 1e-3;
+constexpr std::size_t kLargest = 1024;   // order of the largest matrix diagonalised
+constexpr std::size_t kPanel = 64;       // columns of the matrix a thread takes together
+constexpr Eigen::Index kChunk = 512;     // tokens in cache at a time
+constexpr double kSpanThreshold = 1e-3;  // of the largest eigenvalue
 
 // sum_i m_i x_i x_i^T, lower triangle; panels of columns are disjoint outputs.
 Eigen::MatrixXd second_moment(const Tokens& x, const Eigen::VectorXd& masses) {
@@ -67,14 +67,14 @@ struct Sample {
 };
 
 Sample draw_sample(std::span<const double> tokens, std::size_t dim, std::span<const double> masses,
-                   std::uint64_t seed) {
+                   std::size_t count, std::uint64_t seed) {
   std::vector<double> ends(masses.size());  // token i stands for the originals below ends[i]
   std::partial_sum(masses.begin(), masses.end(), ends.begin());
-  const double weight = ends.back() / static_cast<double>(kLargest);
+  const double weight = ends.back() / static_cast<double>(count);
   Sample sample;
   std::size_t i = 0, previous = masses.size();
   for (const std::uint64_t original :
-       choose(static_cast<std::uint64_t>(ends.back()), kLargest, seed)) {
+       choose(static_cast<std::uint64_t>(ends.back()), count, seed)) {
     while (ends[i] <= static_cast<double>(original)) ++i;
     if (i == previous) {
       sample.masses.back() += weight;
@@ -118,16 +118,25 @@ Spectrum spectrum(std::span<const double> tokens, std::size_t dim, std::span<con
   Spectrum result;
   result.sampled = std::min(masses.size(), dim) > kLargest;
   if (result.sampled) {
-    const Sample sample = draw_sample(tokens, dim, masses, seed);
+    const Sample sample = draw_sample(tokens, dim, masses, kLargest, seed);
+    const Sample half = draw_sample(tokens, dim, masses, kLargest / 2, ~seed);
     result.eigenvalues = eigenvalues(sample.tokens, dim, sample.masses);
+    const double rank = effective_rank(result.eigenvalues), part = 1.0 / kLargest;
+    result.effective_rank_error =
+        std::hypot(rank - effective_rank(eigenvalues(half.tokens, dim, half.masses)),
+                   rank * part * (1 - std::log(part) + std::log(static_cast<double>(dim))));
   } else {
     result.eigenvalues = eigenvalues(tokens, dim, masses);
   }
   result.effective_rank = effective_rank(result.eigenvalues);
-  result.span_dimension =
-      static_cast<std::size_t>(std::count_if(result.eigenvalues.begin(), result.eigenvalues.end(),
-                                             [](double value) { return value > kSpanThreshold; }));
+  result.span_dimension = count_above(result, kSpanThreshold * result.eigenvalues.front());
   return result;
+}
+
+std::size_t count_above(const Spectrum& spectrum, double least) {
+  return static_cast<std::size_t>(std::count_if(spectrum.eigenvalues.begin(),
+                                                spectrum.eigenvalues.end(),
+                                                [&](double value) { return value > least; }));
 }
 
 }  // namespace attractor::observe

@@ -41,6 +41,7 @@ TEST(Spectrum, OneClusterHasRankOne) {
     EXPECT_EQ(found.span_dimension, 1u);
     EXPECT_NEAR(found.eigenvalues[0], 10, 1e-13);
     EXPECT_FALSE(found.sampled);
+    EXPECT_EQ(found.effective_rank_error, 0);
     const Spectrum merged = spectrum(token, dim, std::vector<double>{10.0}, 0);
     EXPECT_NEAR(merged.effective_rank, 1, 1e-13);
     EXPECT_NEAR(merged.eigenvalues[0], 10, 1e-13);
@@ -120,6 +121,24 @@ TEST(Spectrum, Equiangular) {
   }
 }
 
+// The span of a cloud is its own, however many tokens stand for it and however long they are; the
+// eigenvalues themselves grow with both. e_0 + small e_1 has the ratio small^2.
+TEST(Spectrum, SpanDimensionHasNoScale) {
+  for (const double small : {0.02, 0.05})
+    for (const double mass : {1.0, 1e3, 1e6})
+      for (const double length : {1e-3, 1.0, 30.0}) {
+        const std::vector<double> tokens{length, 0, 0, 0, small * length, 0};
+        const Spectrum found = spectrum(tokens, 3, std::vector<double>{mass, mass}, 0);
+        EXPECT_EQ(found.span_dimension, small == 0.02 ? 1u : 2u) << mass << " " << length;
+        EXPECT_EQ(count_above(found, 1e-3), std::size_t{mass * length * length > 1e-3} +
+                                                (mass * std::pow(small * length, 2) > 1e-3));
+      }
+  // Uniform tokens fill the space whether few or many, in low and in high dimension.
+  for (const std::size_t dim : {3, 40})
+    for (const std::size_t n : {200, 3000})
+      EXPECT_EQ(spectrum(uniform_tokens(n, n, dim), dim, ones(n), 0).span_dimension, dim);
+}
+
 TEST(Spectrum, ZeroTokens) {
   const Spectrum found = spectrum(std::vector<double>(6, 0.0), 3, ones(2), 0);
   EXPECT_EQ(found.effective_rank, 0);
@@ -147,6 +166,8 @@ TEST(Spectrum, SampledEstimate) {
   for (std::size_t k = 0; k < clusters; ++k)
     EXPECT_NEAR(found.eigenvalues[k], total / 12, 4 * 0.068 * total / 12);
   EXPECT_NEAR(found.effective_rank, 12, 0.1);
+  EXPECT_NEAR(found.effective_rank, 12, 3 * found.effective_rank_error);
+  EXPECT_GT(found.effective_rank_error, 0);
 }
 
 TEST(Spectrum, ThreadsDoNotShow) {

@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::size_t kLanes = 8;  // keys side by side, and coordinates between two looks
 constexpr std::size_t kAxes = 3;   // coordinates that cells divide
+constexpr int kBits = 21;          // of the place along one of them
+constexpr double kMostCells = 1 << 20;
 using Lanes = Eigen::Array<double, kLanes, 1>;
 
 // Coordinates, those along which the keys spread most first.
@@ -21,7 +23,7 @@ std::vector<std::size_t> by_spread(std::span<const double> keys, std::size_t dim
   std::vector<double> sum(dim, 0.0), spread(dim, 0.0);
   for (std::size_t k = 0; k < keys.size(); ++k) sum[k % dim] += keys[k];
   for (std::size_t k = 0; k < keys.size(); ++k)
-    spread[k % dim] += std::pow(keys[k] - sum[k % dim] / count, 2);
+    spread[k % dim] += (keys[k] - sum[k % dim] / count) * (keys[k] - sum[k % dim] / count);
   std::vector<std::size_t> axes(dim);
   std::iota(axes.begin(), axes.end(), std::size_t{0});
   std::stable_sort(axes.begin(), axes.end(),
@@ -39,21 +41,35 @@ std::uint32_t shuffled(std::uint32_t index) {
 }  // namespace
 
 CloseSearch::CloseSearch(std::span<const double> keys, std::size_t dim, double radius)
-    : dim_(dim), size_(radius * (1 + 1e-6)), axes_(by_spread(keys, dim)) {
+    : dim_(dim), axes_(by_spread(keys, dim)), size_(radius * (1 + 1e-6)) {
   assert(dim > 0 && radius > 0 && keys.size() % dim == 0);
   const std::size_t count = keys.size() / dim;
-  std::vector<Cell> cell(count);
-  for (std::size_t j = 0; j < count; ++j) cell[j] = cell_of(keys.subspan(j * dim, dim));
-  order_.resize(count);
-  std::iota(order_.begin(), order_.end(), 0U);
-  std::sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return cell[a] != cell[b] ? cell[a] < cell[b] : shuffled(a) < shuffled(b);
-  });
-  for (std::size_t position = 0; position < count; ++position)
-    if (position == 0 || cell[order_[position]] != cells_.back()) {
-      cells_.push_back(cell[order_[position]]);
-      starts_.push_back(position);
+  for (std::size_t a = 0; a < std::min(kAxes, dim); ++a) {
+    double low = count > 0 ? keys[axes_[a]] : 0, high = low;
+    for (std::size_t k = axes_[a]; k < keys.size(); k += dim) {
+      low = std::min(low, keys[k]);
+      high = std::max(high, keys[k]);
     }
+    low_.push_back(low);
+    size_ = std::max(size_, (high - low) / kMostCells);  // wider cells only hold more
+  }
+  struct Placed {
+    std::uint64_t cell;
+    std::uint32_t place, key;
+    bool operator<(const Placed& other) const {
+      return cell != other.cell ? cell < other.cell : place < other.place;
+    }
+  };
+  std::vector<Placed> placed(count);
+  for (std::uint32_t j = 0; j < count; ++j)
+    placed[j] = {cell_of(keys.subspan(j * dim, dim)), shuffled(j), j};
+  std::sort(placed.begin(), placed.end());
+  for (std::size_t position = 0; position < count; ++position) {
+    order_.push_back(placed[position].key);
+    if (position > 0 && placed[position].cell == cells_.back()) continue;
+    cells_.push_back(placed[position].cell);
+    starts_.push_back(position);
+  }
   starts_.push_back(count);
   tiles_.assign((count + kLanes - 1) / kLanes * kLanes * dim, 0.0);
   for (std::size_t position = 0; position < count; ++position)
@@ -62,31 +78,36 @@ CloseSearch::CloseSearch(std::span<const double> keys, std::size_t dim, double r
           keys[order_[position] * dim + axes_[a]];
 }
 
-CloseSearch::Cell CloseSearch::cell_of(std::span<const double> point) const {
-  Cell cell{};
-  for (std::size_t a = 0; a < std::min(kAxes, dim_); ++a)
-    cell[a] =
-        static_cast<std::int64_t>(std::clamp(std::floor(point[axes_[a]] / size_), -9e18, 9e18));
+// Places along the axes from 1 on, side by side in one number; what lies outside is put at an end.
+std::uint64_t CloseSearch::cell_of(std::span<const double> point) const {
+  std::uint64_t cell = 0;
+  for (std::size_t a = 0; a < low_.size(); ++a) {
+    const double place = std::floor((point[axes_[a]] - low_[a]) / size_);
+    cell = cell << kBits | static_cast<std::uint64_t>(std::clamp(place, -1.0, kMostCells) + 2);
+  }
   return cell;
 }
 
-// Cells that differ in the last coordinate only follow each other: nine ranges, the own one first.
-void CloseSearch::look_around(const Cell& cell, Cursor& cursor) const {
+// Cells that differ in the last place only follow each other: nine ranges, the own one first.
+void CloseSearch::look_around(std::uint64_t cell, Cursor& cursor) const {
   cursor.cell = cell;
   cursor.ranges.clear();
-  const auto position = [&](std::int64_t x, std::int64_t y, std::int64_t z) {
-    const auto at =
-        std::lower_bound(cells_.begin(), cells_.end(), Cell{cell[0] + x, cell[1] + y, cell[2] + z});
-    return starts_[static_cast<std::size_t>(at - cells_.begin())];
+  const auto position = [&](std::uint64_t at) {
+    const auto found = std::lower_bound(cells_.begin(), cells_.end(), at);
+    return starts_[static_cast<std::size_t>(found - cells_.begin())];
   };
-  for (const std::int64_t x : {0, -1, 1})
-    for (const std::int64_t y : {0, -1, 1})
-      cursor.ranges.push_back({position(x, y, -1), position(x, y, 2)});
+  const std::uint64_t step = 1, up = step << kBits, wide = up << kBits;
+  for (const std::uint64_t x : {std::uint64_t{0}, 0 - wide, wide})
+    for (const std::uint64_t y : {std::uint64_t{0}, 0 - up, up}) {
+      if ((x != 0 && low_.size() < 3) || (y != 0 && low_.size() < 2)) continue;
+      cursor.ranges.push_back({position(cell + x + y - 1), position(cell + x + y + 2)});
+    }
 }
 
-// Squared distances of eight keys; false, and unfinished sums, if all exceed the limit.
-bool CloseSearch::scan_tile(const double* query, std::size_t tile, double limit,
-                            std::span<double, 8> sums) const {
+// Squared distances of eight keys, unfinished if all exceed the limit; returns the coordinates
+// seen.
+std::size_t CloseSearch::scan_tile(const double* query, std::size_t tile, double limit,
+                                   std::span<double, 8> sums) const {
   Eigen::Map<Lanes> total(sums.data());
   const double* key = &tiles_[tile * dim_ * kLanes];
   total = Lanes::Zero();
@@ -96,9 +117,9 @@ bool CloseSearch::scan_tile(const double* query, std::size_t tile, double limit,
     for (std::size_t a = begin; a < end; ++a)
       part += (query[a] - Eigen::Map<const Lanes>(key + a * kLanes)).square();
     total += part;
-    if (!(total <= limit).any()) return false;
+    if (!(total <= limit).any()) return end;
   }
-  return true;
+  return dim_;
 }
 
 CloseScan CloseSearch::find(std::span<const double> query, const CloseLimits& limits,
@@ -106,15 +127,16 @@ CloseScan CloseSearch::find(std::span<const double> query, const CloseLimits& li
   found.clear();
   cursor.query.resize(dim_);
   for (std::size_t a = 0; a < dim_; ++a) cursor.query[a] = query[axes_[a]];
-  const Cell cell = cell_of(query);
+  const std::uint64_t cell = cell_of(query);
   if (cursor.ranges.empty() || cell != cursor.cell) look_around(cell, cursor);
   std::size_t compared = 0;
   std::array<double, kLanes> sums{};
   for (const auto& [begin, end] : cursor.ranges)
     for (std::size_t tile = begin / kLanes; tile * kLanes < end; ++tile) {
       const std::size_t done = std::min(end, (tile + 1) * kLanes);
-      compared += kLanes;
-      if (scan_tile(cursor.query.data(), tile, limits.squared_radius, sums))
+      const std::size_t seen = scan_tile(cursor.query.data(), tile, limits.squared_radius, sums);
+      compared += (seen + kLanes - 1) / kLanes * kLanes;  // eight keys, eight coordinates
+      if (seen == dim_)
         for (std::size_t at = std::max(begin, tile * kLanes); at < done; ++at)
           if (sums[at % kLanes] <= limits.squared_radius)
             found.push_back({order_[at], sums[at % kLanes]});

@@ -22,7 +22,7 @@ struct CloseKey {
 struct CloseLimits {
   double squared_radius = 0;  // at most the square of the radius of the search
   std::size_t found = 0;      // stop at so many
-  std::size_t compared = 0;   // stop after about so many
+  std::size_t compared = 0;   // stop after about so many; up to 8 coordinates each
 };
 
 enum class ScanEnd { complete, found_enough, gave_up };
@@ -39,7 +39,7 @@ class CloseSearch {
 
   /// Remembers the cells around the last query: queries of one cell in a row share them.
   struct Cursor {
-    std::array<std::int64_t, 3> cell{};
+    std::uint64_t cell = 0;
     std::vector<std::array<std::size_t, 2>> ranges;  // positions; empty at first
     std::vector<double> query;
   };
@@ -52,19 +52,19 @@ class CloseSearch {
   std::span<const std::uint32_t> order() const { return order_; }
 
  private:
-  using Cell = std::array<std::int64_t, 3>;
-  Cell cell_of(std::span<const double> point) const;
-  void look_around(const Cell& cell, Cursor& cursor) const;
-  bool scan_tile(const double* query, std::size_t tile, double limit,
-                 std::span<double, 8> sums) const;
+  std::uint64_t cell_of(std::span<const double> point) const;
+  void look_around(std::uint64_t cell, Cursor& cursor) const;
+  std::size_t scan_tile(const double* query, std::size_t tile, double limit,
+                        std::span<double, 8> sums) const;
 
   std::size_t dim_;
+  std::vector<std::size_t> axes_;  // all coordinates, widest first; cells divide the first three
+  std::vector<double> low_;        // smallest values of those
   double size_;                    // of a cell
-  std::vector<std::size_t> axes_;  // all coordinates, widest first; cells use the first three
   std::vector<std::uint32_t> order_;
-  std::vector<Cell> cells_;          // ascending, those that hold a key
-  std::vector<std::size_t> starts_;  // cells_.size() + 1 positions
-  std::vector<double> tiles_;        // eight keys side by side: dim x 8 each
+  std::vector<std::uint64_t> cells_;  // ascending, those that hold a key
+  std::vector<std::size_t> starts_;   // cells_.size() + 1 positions
+  std::vector<double> tiles_;         // eight keys side by side: dim x 8 each
 };
 
 }  // namespace attractor
