@@ -27,6 +27,7 @@ struct BallFunction {
 struct BallOptions {
   double tolerance = 1e-13;  // for residual
   double widest_step = 0.5;  // in units of R
+  double difference = 1e-5;  // of x, for products with the Hessian (of x / R in small balls)
   std::size_t max_steps = 300;
   std::function<bool()> stop{};
 };

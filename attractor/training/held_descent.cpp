@@ -61,7 +61,8 @@ Footing find_footing(const Objective& objective, const Kinks& kinks, std::span<c
   const std::vector<double> d = descent_in_unit(objective, e, unit);
   footing.size = norm(d);
   for (double jump : surfaces.jump) footing.size += std::abs(jump);
-  if (norm(w) >= radius - std::max(near.distance, near.height * radius))
+  if (radius < kNoBall &&
+      norm(w) >= radius - std::max({near.distance, near.height * radius, near.sphere}))
     add_sphere(w, 2 * footing.size, surfaces);
   SmallestDescent z = smallest_descent(d, surfaces);
   if (surfaces.size() == 0) footing.size = norm(d);

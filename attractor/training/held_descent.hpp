@@ -28,9 +28,10 @@ struct Footing {
   double size = 0;                // of what cancels in z, in that unit; |z| if nothing does
 };
 
-/// Which surfaces count as met: those so near to the weights, or with a height below.
+/// Which surfaces count as met: those so near to the weights, kinks with a height below, the sphere
+/// at a distance below.
 struct Nearness {
-  double distance = 0, height = 0;
+  double distance = 0, height = 0, sphere = 0;
 };
 
 Footing find_footing(const Objective& objective, const Kinks& kinks,
