@@ -37,7 +37,7 @@ struct BallMinimum {
   /// |gradient on the lifted sphere| / (R |gradient of f|); inside the ball, where the latter
   /// vanishes too, against its size at the start.
   double residual = 1;
-  bool on_boundary = true;  // |x| = R to 1e-9
+  bool on_boundary = true;  // |x| = R; inside only if f is higher there
   std::size_t evaluations = 0;
 };
 

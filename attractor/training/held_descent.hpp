@@ -45,7 +45,6 @@ class HeldDescent {
               double log_unit);
 
   Eigen::VectorXd at(const Eigen::VectorXd& w);
-  Eigen::MatrixXd tangent(const Eigen::VectorXd& w);
   /// The nearest point on the surfaces, to first order.
   Eigen::VectorXd put_on(const Eigen::VectorXd& w);
 
@@ -57,6 +56,7 @@ class HeldDescent {
 
  private:
   Surfaces surfaces(std::span<const double> w);
+  Eigen::ColPivHouseholderQR<Eigen::MatrixXd> normals(const Eigen::VectorXd& w);
 
   const Objective& objective_;
   const Kinks& kinks_;

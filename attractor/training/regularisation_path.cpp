@@ -87,23 +87,88 @@ struct Found {
   std::uint64_t evaluations = 0;
 };
 
+// Lower; or as low as L tells, and nearer to a stationary point where the other is far from one.
+bool better(const Objective& objective, const solve::BallMinimum& a, const solve::BallMinimum& b) {
+  if (!objective.problem().head.linear() && std::max(a.residual, b.residual) > 1e-6) {
+    Evaluation ea, eb;
+    objective.evaluate(a.x, ea);
+    objective.evaluate(b.x, eb);
+    const double la = objective.loss(ea), lb = objective.loss(eb);
+    if (std::abs(la - lb) <= 1e-13 * (std::abs(la) + std::abs(lb))) return a.residual < b.residual;
+  }
+  return lower(objective, a.x, b.x);
+}
+
+// Local minima worth following to larger balls, best first.
+class Pool {
+ public:
+  explicit Pool(const Objective& objective) : objective_(objective) {}
+
+  void add(const solve::BallMinimum& m) {
+    const auto same = [&](const solve::BallMinimum& other) {
+      return squared_distance(other.x, m.x) <= 1e-10 * dot(m.x, m.x);
+    };
+    if (std::any_of(minima_.begin(), minima_.end(), same)) return;
+    const auto at = std::find_if(minima_.begin(), minima_.end(),
+                                 [&](const auto& other) { return better(objective_, m, other); });
+    minima_.insert(at, m);
+    if (minima_.size() > kMost) minima_.pop_back();
+  }
+
+  // To a larger ball: from where they are, and pushed out to its boundary.
+  void grow(double radius, const std::function<bool()>& stop) {
+    const std::vector<solve::BallMinimum> from = std::exchange(minima_, {});
+    for (const solve::BallMinimum& m : from) {
+      if (stop && stop()) return;
+      if (!m.on_boundary) add(m);
+      if (m.on_boundary) add(minimise(objective_, m.x, radius, 0.5, stop, true));
+      add(minimise(objective_, scaled(m.x, radius), radius, 0.5, stop, true));
+    }
+  }
+
+  const std::vector<solve::BallMinimum>& minima() const { return minima_; }
+
+ private:
+  static constexpr std::size_t kMost = 6;
+  const Objective& objective_;
+  std::vector<solve::BallMinimum> minima_;
+};
+
 Found best_of(const Objective& objective, const PathOptions& options, const PathPoint* last,
-              double radius) {
+              double radius, Pool* pool = nullptr) {
   Found found;
+  const auto take = [&](solve::BallMinimum m) {
+    found.evaluations += m.evaluations;
+    if (pool) pool->add(m);
+    if (found.minimum.x.empty() || better(objective, m, found.minimum))
+      found.minimum = std::move(m);
+  };
   // The last solution is one of this ball's points; inside its own ball, it is a minimum already.
   if (last && !last->on_boundary)
-    found.minimum = {.x = last->weights, .residual = last->residual, .on_boundary = false};
+    take({.x = last->weights, .residual = last->residual, .on_boundary = false});
   else if (last)
-    found.minimum = minimise(objective, last->weights, radius, 0.5, options.stop);
+    take(minimise(objective, last->weights, radius, 0.5, options.stop));
+  if (pool)
+    for (const solve::BallMinimum& m : std::vector(pool->minima())) take(m);
   for (const Start& start : starts(objective, options, last ? last->weights : Weights{}, radius)) {
-    solve::BallMinimum m =
-        minimise(objective, start.weights, radius, 0.5, options.stop, start.near);
-    found.evaluations += m.evaluations;
-    if (found.minimum.x.empty() || lower(objective, m.x, found.minimum.x))
-      found.minimum = std::move(m);
+    take(minimise(objective, start.weights, radius, 0.5, options.stop, start.near));
     if (options.stop && options.stop()) break;
   }
   return found;
+}
+
+// What is best in a large ball mostly continues what is good in a smaller one, and is hard to find
+// anew: the valleys of L there are 1 / R wide. So minima are followed through balls that grow by 2.
+Found follow(const Objective& objective, const PathOptions& options, const PathPoint* last,
+             double radius, Pool& pool) {
+  Evaluation e;
+  objective.evaluate(Weights(objective.dim(), 0.0), e);
+  double from = last ? last->radius : 1 / weight_scale(objective, e);
+  if (!last && from < radius) best_of(objective, options, nullptr, from, &pool);
+  const double factor = std::max(2.0, std::pow(radius / from, 1.0 / 20));
+  for (from *= factor; from < radius; from *= factor) pool.grow(from, options.stop);
+  pool.grow(radius, options.stop);
+  return best_of(objective, options, last, radius, &pool);
 }
 
 // ---- A cone: |w| = R and angle(w, centre) <= cone. Inside it, or on its rim.
@@ -295,6 +360,7 @@ std::vector<PathPoint> regularisation_path(const Objective& objective, const Pat
   if (options.cone > 0 && objective.dim() < 2)
     throw Error("a local path needs at least two weights");
   std::vector<PathPoint> path;
+  Pool pool(objective);
   for (double radius : options.radii) {
     if (options.stop && options.stop()) break;
     const PathPoint* last = path.empty() ? nullptr : &path.back();
@@ -302,8 +368,10 @@ std::vector<PathPoint> regularisation_path(const Objective& objective, const Pat
       path.push_back(joint_point(objective, options, last, radius));
     else if (options.cone > 0)
       path.push_back(describe(objective, in_cone(objective, options, radius), radius));
-    else
+    else if (objective.problem().head.linear())
       path.push_back(describe(objective, best_of(objective, options, last, radius), radius));
+    else
+      path.push_back(describe(objective, follow(objective, options, last, radius, pool), radius));
   }
   if (options.cone == 0 && !objective.trained().head) take_from_larger(objective, path);
   return path;

@@ -183,6 +183,34 @@ TEST(Sliding, OfRandomProblemsEndsWhereDescentDoes) {
   EXPECT_GE(held, 5);  // minima on kinks among them
 }
 
+// Stopped anywhere, between stages too, and continued by another flow that was told where.
+TEST(Sliding, GoesOnWithTheSameBits) {
+  const Problem p = relu_problem({4, 4, 5, 6, Loss::squared, Kinked::absolute}, 3);
+  const Objective objective(p, Loss::squared, {});
+  const End whole = flow_to(objective, 20);
+  Progress progress{.state = objective.start()};
+  DescentFlow::Rest rest;
+  int pieces = 0;
+  for (Status status = Status::interrupted; status == Status::interrupted; ++pieces) {
+    DescentFlow flow(objective, {.flows = true});
+    if (pieces > 0) {
+      ASSERT_TRUE(flow.set_rest(rest));
+    }
+    int asked = 0;
+    status = flow::run(flow, flow::dormand_prince(), {.end = Time(20), .tolerance = 1e-10},
+                       progress, {.stop = [&] { return ++asked > 150; }});
+    rest = flow.rest();
+  }
+  EXPECT_GT(pieces, 3);
+  EXPECT_EQ(progress.state, whole.progress.state);
+  EXPECT_EQ(progress.steps, whole.progress.steps);
+  DescentFlow flow(objective, {.flows = true});
+  rest.sides.pop_back();
+  EXPECT_FALSE(flow.set_rest(rest));
+  rest.sides.push_back(7);
+  EXPECT_FALSE(flow.set_rest(rest));
+}
+
 // What else can be trained slides too, and in the geometry of a mirror.
 TEST(Sliding, IsForAllWeights) {
   for (const char* trained : {"W", "KQ", "v,p"})
