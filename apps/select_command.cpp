@@ -171,8 +171,7 @@ int verdict(const SelectRecord& r) {
     if (!(point.residual <= 1e-4))
       return complain(
           fmt::format("the path at R = {:.6g} is a minimum only to a residual of {:.1g}; raise "
-                      "--path-starts, or "
-                      "the head has a kink or a flat valley there",
+                      "--path-starts, or the loss has a flat valley there",
                       point.radius, point.residual));
   if (r.exact && !r.exact->proved)
     return complain("the exact check proved nothing: " + r.exact->why_not);

@@ -8,6 +8,7 @@ namespace attractor::solve {
 namespace {
 
 using Vector = Eigen::VectorXd;
+constexpr double kEdge = 0.99, kBoundary = 1 - 1e-9;  // |x| / R
 
 class Search {
  public:
@@ -28,12 +29,8 @@ class Search {
   BallMinimum run() {
     look();
     first_ = here_.size;
-    double trust = options_.widest_step / 4;
-    for (std::size_t step = 0; step < options_.max_steps; ++step) {
-      if (residual() <= options_.tolerance || trust < 1e-16) break;
-      if (options_.stop && options_.stop()) break;
-      if (!improve(trust)) break;
-    }
+    descend();
+    if (step_outwards()) descend();
     return result();
   }
 
@@ -63,10 +60,33 @@ class Search {
     here_ = at(y_);
   }
 
+  void descend() {
+    double trust = options_.widest_step / 4;
+    for (std::size_t step = 0; step < options_.max_steps; ++step) {
+      if (residual() <= options_.tolerance || trust < 1e-16) break;
+      if (options_.stop && options_.stop()) break;
+      if (!improve(trust)) break;
+    }
+  }
+
+  // Where f is flat to rounding it hardly leaves its start just inside the ball. What is no higher
+  // on the boundary belongs there.
+  bool step_outwards() {
+    const double length = y_.head(dim_).norm();
+    if (length < kEdge || length > kBoundary) return false;
+    Vector edge = y_ / length;
+    edge[dim_] = 0;
+    Look there = at(edge);
+    if (!(there.value <= here_.value)) return false;
+    y_ = std::move(edge);
+    look();
+    return true;
+  }
+
   double residual() const { return here_.size > 0 ? here_.slope.norm() / here_.size : 0; }
 
   Vector curvature(const Vector& direction) {
-    const double epsilon = 1e-5 / std::max(1.0, radius_) / direction.norm();
+    const double epsilon = options_.difference / std::max(1.0, radius_) / direction.norm();
     const auto slope = [&](double e) { return at((y_ + e * direction).normalized()).slope; };
     Vector h = (slope(epsilon) - slope(-epsilon)) / (2 * epsilon);
     return h - h.dot(y_) * y_;
@@ -126,7 +146,7 @@ class Search {
   BallMinimum result() const {
     BallMinimum answer{.residual = residual(), .evaluations = evaluations_};
     const double length = y_.head(dim_).norm();
-    answer.on_boundary = length > 1 - 1e-9;
+    answer.on_boundary = length > kBoundary;
     if (!answer.on_boundary && first_ > 0) answer.residual = here_.slope.norm() / first_;
     for (Eigen::Index k = 0; k < dim_; ++k)
       answer.x.push_back(radius_ * y_[k] / (answer.on_boundary ? length : 1));

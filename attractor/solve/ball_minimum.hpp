@@ -27,6 +27,7 @@ struct BallFunction {
 struct BallOptions {
   double tolerance = 1e-13;  // for residual
   double widest_step = 0.5;  // in units of R
+  double difference = 1e-5;  // of x, for products with the Hessian (of x / R in small balls)
   std::size_t max_steps = 300;
   std::function<bool()> stop{};
 };
@@ -36,7 +37,7 @@ struct BallMinimum {
   /// |gradient on the lifted sphere| / (R |gradient of f|); inside the ball, where the latter
   /// vanishes too, against its size at the start.
   double residual = 1;
-  bool on_boundary = true;  // |x| = R to 1e-9
+  bool on_boundary = true;  // |x| = R; inside only if f is higher there
   std::size_t evaluations = 0;
 };
 

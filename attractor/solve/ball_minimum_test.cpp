@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace attractor::solve {
@@ -48,6 +49,25 @@ TEST(BallMinimum, EscapesSaddles) {
       ball_minimum(quadratic({-1, -5, -2}, {0, 0, 0}), std::vector<double>{1.0, 1e-3, 0}, 1);
   EXPECT_TRUE(m.on_boundary);
   EXPECT_NEAR(std::abs(m.x[1]), 1, 1e-10);
+}
+
+// A start on the boundary stays there where nothing changes inwards; one inside stays inside.
+TEST(BallMinimum, IsInsideOnlyIfTheBoundaryIsHigher) {
+  const BallFunction flat{.f = [](std::span<const double>, std::span<double> gradient) {
+    std::fill(gradient.begin(), gradient.end(), 0.0);
+    return 3.0;
+  }};
+  for (double radius : {0.01, 1.0, 40.0}) {
+    const auto edge = ball_minimum(flat, std::vector<double>{0.6 * radius, 0.8 * radius}, radius);
+    EXPECT_TRUE(edge.on_boundary);
+    EXPECT_NEAR(std::hypot(edge.x[0], edge.x[1]), radius, 1e-14 * radius);
+    const auto inside = ball_minimum(flat, std::vector<double>{0.3 * radius, 0.4 * radius}, radius);
+    EXPECT_FALSE(inside.on_boundary);
+    const auto near = ball_minimum(quadratic({1, 2}, {0.597 * radius, 0.796 * radius}),
+                                   std::vector<double>{0.6 * radius, 0.8 * radius}, radius);
+    EXPECT_FALSE(near.on_boundary);
+    EXPECT_NEAR(std::hypot(near.x[0], near.x[1]), 0.995 * radius, 1e-9 * radius);
+  }
 }
 
 // ln(e^{-2 x} + e^{-y}) on |(x, y)| = R: stationary where the softmax weights (w, 1 - w) make

@@ -111,6 +111,7 @@ End follow(const Objective& objective, const BasinOptions& options, Limits& limi
              .max_steps = 100'000},
             progress, hooks);
   run.at_minimum = !end.settled && flow.at_minimum(progress.state);
+  run.end = progress.state;
   run.log10_time = progress.time.log() / std::numbers::ln10;
   return end;
 }

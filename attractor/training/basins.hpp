@@ -14,6 +14,7 @@ namespace attractor::training {
 
 struct BasinStart {
   std::vector<double> start{};   // of p or W
+  std::vector<double> end{};     // where the run stopped
   std::size_t limit = SIZE_MAX;  // index into Basins::limits; SIZE_MAX: not settled
   bool at_minimum = false;       // it ended at a finite minimum instead: attention mixes tokens
   double velocity_cosine = 0;    // to the limit, when the run ended

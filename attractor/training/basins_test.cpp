@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "attractor/training/problem_file.hpp"
+#include "tests/support/relu_problems.hpp"
 #include "tests/support/training_problems.hpp"
 
 namespace attractor::training {
@@ -37,6 +39,25 @@ TEST(Basins, FarOutHaveTheEdgeOfTheTheory) {
     for (const BasinStart& start : basins.starts)
       EXPECT_EQ(basins.limits.at(start.limit).chosen, std::vector<std::size_t>{token}) << angle;
   }
+}
+
+// A start ends at a minimum only where there is one: with kinks it used to stop at the first.
+TEST(Basins, OfHeadsWithKinksHaveNoFalseMinima) {
+  std::size_t minima = 0;
+  for (std::uint64_t k = 0; k < 4; ++k) {
+    const Problem p = k == 0 ? read_problem(ATTRACTOR_TEST_DATA "/relu_kink.json")
+                             : relu_problem({2, 4, 2, 3}, 70 + k);
+    const Objective objective(p, Loss::logistic, {});
+    const Basins basins = find_basins(objective, AttSvm(objective), {.side = 6, .log10_time = 4});
+    for (const BasinStart& start : basins.starts) {
+      if (!start.at_minimum) continue;
+      ++minima;
+      const Stationarity around = look_around(objective, start.end);
+      EXPECT_LE(around.smallest, 1e-4 * std::max(around.largest, 1e-3)) << k;
+      EXPECT_LE(around.fall, 1e-8) << k;
+    }
+  }
+  EXPECT_GT(minima, 20U);
 }
 
 TEST(Basins, InHighDimensionsAreSampled) {

@@ -45,7 +45,11 @@ Footing find_footing(const Objective& objective, const Kinks& kinks, std::span<c
   std::vector<std::size_t> met;
   if (!kinks.empty()) {
     footing.sides = kinks.sides(e);
-    for (std::size_t a = 0; a < kinks.size(); ++a) met.push_back(a);
+    // |grad h| <= max |x - x'| max |k - k'| in the units of h; K and Q multiply each other's.
+    const double steepest = 2 * weight_scale(objective, e) * std::max(1.0, norm(w));
+    for (std::size_t a = 0; a < kinks.size(); ++a)
+      if (std::abs(kinks.height(a, e)) <= std::max(near.height, near.distance * steepest))
+        met.push_back(a);
     const Surfaces all = kinks.surfaces(met, w, e, unit);
     met.clear();
     for (std::size_t k = 0; k < all.size(); ++k) {
@@ -61,7 +65,8 @@ Footing find_footing(const Objective& objective, const Kinks& kinks, std::span<c
   const std::vector<double> d = descent_in_unit(objective, e, unit);
   footing.size = norm(d);
   for (double jump : surfaces.jump) footing.size += std::abs(jump);
-  if (norm(w) >= radius - std::max(near.distance, near.height * radius))
+  if (radius < kNoBall &&
+      norm(w) >= radius - std::max({near.distance, near.height * radius, near.sphere}))
     add_sphere(w, 2 * footing.size, surfaces);
   SmallestDescent z = smallest_descent(d, surfaces);
   if (surfaces.size() == 0) footing.size = norm(d);
@@ -102,14 +107,12 @@ Vector HeldDescent::at(const Vector& w) {
   return Eigen::Map<const Vector>(d.data(), w.size());
 }
 
-Matrix HeldDescent::tangent(const Vector& w) {
+Eigen::ColPivHouseholderQR<Matrix> HeldDescent::normals(const Vector& w) {
   const Surfaces held = surfaces(view(w));
-  if (held.size() == 0) return Matrix::Identity(w.size(), w.size());
-  const Eigen::Map<const RowMajor> normals(held.normal.data(),
-                                           static_cast<Eigen::Index>(held.size()), w.size());
-  const Eigen::ColPivHouseholderQR<Matrix> qr(normals.transpose());
-  const Matrix q = qr.householderQ();
-  return q.rightCols(w.size() - qr.rank());
+  if (held.size() == 0) return Eigen::ColPivHouseholderQR<Matrix>(Matrix::Zero(w.size(), 1));
+  const Eigen::Map<const RowMajor> rows(held.normal.data(), static_cast<Eigen::Index>(held.size()),
+                                        w.size());
+  return Eigen::ColPivHouseholderQR<Matrix>(rows.transpose());
 }
 
 Vector HeldDescent::put_on(const Vector& w) {
@@ -127,24 +130,36 @@ Vector HeldDescent::put_on(const Vector& w) {
 }
 
 HeldDescent::Curvature HeldDescent::curvature(const Vector& w, double step) {
-  const Matrix tangent_here = tangent(w);
-  const auto times = [&](const Vector& u) -> Vector {
-    const Vector change = at(w - step * u) - at(w + step * u);
-    return tangent_here * (tangent_here.transpose() * change) / (2 * step);
+  const auto qr = normals(w);
+  const Eigen::Index rank = qr.rank(), full = w.size() - rank;
+  const Eigen::Index size = full <= kWhole ? full : kKrylov;
+  // Coordinates of which the first `rank` are normal to the surfaces, the others tangent.
+  const auto tangent = [&](Vector u) -> Vector {
+    if (rank == 0) return u;
+    u.applyOnTheLeft(qr.householderQ().adjoint());
+    u.head(rank).setZero();
+    u.applyOnTheLeft(qr.householderQ());
+    return u;
   };
-  const Eigen::Index full = tangent_here.cols(), size = full <= kWhole ? full : kKrylov;
+  const auto times = [&](const Vector& u) {
+    return tangent((at(w - step * u) - at(w + step * u)) / (2 * step));
+  };
   Curvature c{Matrix::Zero(w.size(), size), Matrix::Zero(size, size)};
   Matrix images(w.size(), size);
   // All of the tangent space, or a Krylov space of z and of a vector with a part in every
   // direction.
   const auto candidate = [&](Eigen::Index k) -> Vector {
-    if (full <= kWhole) return tangent_here.col(k);
+    if (full <= kWhole) {
+      Vector u = Vector::Unit(w.size(), rank + k);
+      if (rank > 0) u.applyOnTheLeft(qr.householderQ());
+      return u;
+    }
     if (k > 1) return images.col(k - 2);
     const Vector z = at(w);
     if (k == 0 && z.norm() > 0) return z;
-    Vector any(full);
-    Stream(0, "curvature").normals(0, {any.data(), static_cast<std::size_t>(full)});
-    return tangent_here * any;
+    Vector any(w.size());
+    Stream(0, "curvature").normals(0, {any.data(), static_cast<std::size_t>(any.size())});
+    return tangent(any);
   };
   for (Eigen::Index k = 0; k < size; ++k) {
     Vector next = candidate(k).normalized();

@@ -28,9 +28,10 @@ struct Footing {
   double size = 0;                // of what cancels in z, in that unit; |z| if nothing does
 };
 
-/// Which surfaces count as met: those so near to the weights, or with a height below.
+/// Which surfaces count as met: those so near to the weights, kinks with a height below, the sphere
+/// at a distance below.
 struct Nearness {
-  double distance = 0, height = 0;
+  double distance = 0, height = 0, sphere = 0;
 };
 
 Footing find_footing(const Objective& objective, const Kinks& kinks,
@@ -44,7 +45,6 @@ class HeldDescent {
               double log_unit);
 
   Eigen::VectorXd at(const Eigen::VectorXd& w);
-  Eigen::MatrixXd tangent(const Eigen::VectorXd& w);
   /// The nearest point on the surfaces, to first order.
   Eigen::VectorXd put_on(const Eigen::VectorXd& w);
 
@@ -56,6 +56,7 @@ class HeldDescent {
 
  private:
   Surfaces surfaces(std::span<const double> w);
+  Eigen::ColPivHouseholderQR<Eigen::MatrixXd> normals(const Eigen::VectorXd& w);
 
   const Objective& objective_;
   const Kinks& kinks_;

@@ -10,6 +10,9 @@
 #include "attractor/base/random.hpp"
 #include "attractor/solve/ball_minimum.hpp"
 #include "attractor/space/space.hpp"
+#include "attractor/training/held_descent.hpp"
+#include "attractor/training/kinked_minimum.hpp"
+#include "attractor/training/resolved_loss.hpp"
 
 namespace attractor::training {
 namespace {
@@ -24,83 +27,58 @@ Weights scaled(std::span<const double> direction, double length) {
   return w;
 }
 
-// L in the form that a minimiser can resolve: the logarithm of what it exceeds by a base that moves
-// along (the loss of the tokens selected there, or 0), or L itself where there is no such base.
-class Resolved {
- public:
-  explicit Resolved(const Objective& objective) : objective_(objective) {}
+// `near`: the start is a low point already.
+solve::BallMinimum minimise(const Objective& objective, std::span<const double> start,
+                            double radius, double widest_step, const std::function<bool()>& stop,
+                            bool near = false) {
+  return objective.problem().head.kinked() && objective.trained().attention != AttentionPart::none
+             ? kinked_minimum(objective, start, radius,
+                              {.widest_step = widest_step, .near = near, .stop = stop})
+             : smooth_minimum(objective, start, radius, {.widest_step = widest_step, .stop = stop});
+}
 
-  void rebase(std::span<const double> w) {
-    objective_.evaluate(w, e_);
-    base_ = e_.chosen;
-    base_loss_ = objective_.loss(e_);
-    logarithmic_ = std::isfinite(log_value());
-  }
-
-  double value(std::span<const double> w, std::span<double> gradient) {
-    objective_.evaluate(w, e_);
-    const double here = logarithmic_ ? log_value() : objective_.loss(e_);
-    const double scale = e_.log_scale[0] - (logarithmic_ ? here : 0);
-    for (std::size_t k = 0; k < gradient.size(); ++k)
-      gradient[k] = -std::exp(scale) * e_.descent[k];
-    if (!std::isnan(here)) return here;
-    return objective_.loss(e_) < base_loss_ ? kLowest : -kLowest;  // below the base, or lost
-  }
-
-  const Evaluation& latest() const { return e_; }
-
- private:
-  double log_value() const {
-    if (!is_margin_loss(objective_.loss())) return std::nan("");
-    if (!objective_.trained().head) return objective_.log_excess(e_, base_);
-    return needs_signs(objective_.loss()) ? objective_.log_loss(e_) : std::nan("");
-  }
-
-  const Objective& objective_;
-  Evaluation e_;
-  std::vector<std::size_t> base_;
-  double base_loss_ = 0;
-  bool logarithmic_ = false;
+struct Start {
+  Weights weights;
+  bool near = false;  // a low point already: keep to its surroundings
 };
 
-solve::BallMinimum minimise(Resolved& function, std::span<const double> start, double radius,
-                            double widest_step, const std::function<bool()>& stop) {
-  return solve::ball_minimum(
-      {.f = [&](std::span<const double> w,
-                std::span<double> gradient) { return function.value(w, gradient); },
-       .rebase = [&](std::span<const double> w) { function.rebase(w); }},
-      start, radius, {.widest_step = widest_step, .stop = stop});
+// Low points anywhere in the ball, each the best of some: what suits a head that is not linear may
+// lie well inside, at any scale down to that on which softmax becomes uniform.
+void add_low_points(const Objective& objective, const PathOptions& options, double radius,
+                    std::vector<Start>& all) {
+  constexpr std::uint64_t kOf = 50;
+  const Stream stream(options.seed, "low starts of the regularisation path");
+  Evaluation e;
+  objective.evaluate(Weights(objective.dim(), 0.0), e);
+  const double least = std::min(radius, 1 / weight_scale(objective, e));
+  for (std::uint64_t k = 0; k < 3 * options.random_starts; ++k) {
+    Start best{.near = true};
+    double lowest = -kLowest;
+    for (std::uint64_t j = 0; j < kOf; ++j) {
+      Weights w(objective.dim());
+      stream.normals(k * kOf + j, w);
+      const double inwards = std::max(0.0, 1.25 * stream.uniform(k * kOf + j, 1U << 20U) - 0.25);
+      w = scaled(w, radius * std::pow(least / radius, inwards));
+      objective.evaluate(w, e);
+      if (objective.loss(e) < lowest) lowest = objective.loss(e), best.weights = std::move(w);
+    }
+    if (!best.weights.empty()) all.push_back(std::move(best));
+  }
 }
 
-// Is a lower than b? Losses first; where they agree to rounding, what they exceed the same tokens
-// by, or their logarithms.
-bool lower(const Objective& objective, std::span<const double> a, std::span<const double> b) {
-  Evaluation ea, eb;
-  objective.evaluate(a, ea);
-  objective.evaluate(b, eb);
-  const double la = objective.loss(ea), lb = objective.loss(eb);
-  const bool apart = std::abs(la - lb) > 1e-9 * (std::abs(la) + std::abs(lb));
-  if (apart || !is_margin_loss(objective.loss())) return la < lb;
-  if (objective.trained().head) return objective.log_loss(ea) < objective.log_loss(eb);
-  const std::span<const std::size_t> base =
-      ea.chosen == eb.chosen ? std::span<const std::size_t>(ea.chosen) : objective.best();
-  const double xa = objective.log_excess(ea, base), xb = objective.log_excess(eb, base);
-  if (std::isnan(xa) != std::isnan(xb)) return std::isnan(xa);  // it lies below those tokens
-  return std::isnan(xa) ? la < lb : xa < xb;
-}
-
-// Starts of one radius: the last solution, what the caller knows, random directions.
-std::vector<Weights> starts(const PathOptions& options, const Weights& last, std::size_t dim,
-                            double radius) {
-  std::vector<Weights> all;
-  if (!last.empty()) all.push_back(scaled(last, radius));
-  for (const Weights& direction : options.directions) all.push_back(scaled(direction, radius));
+// Starts of one radius: the last solution, what the caller knows, random directions, low points.
+std::vector<Start> starts(const Objective& objective, const PathOptions& options,
+                          const Weights& last, double radius) {
+  std::vector<Start> all;
+  if (!last.empty()) all.push_back({scaled(last, radius)});
+  for (const Weights& direction : options.directions) all.push_back({scaled(direction, radius)});
   const Stream stream(options.seed, "starts of the regularisation path");
   for (std::uint64_t k = 0; k < options.random_starts; ++k) {
-    Weights w(dim);
+    Weights w(objective.dim());
     stream.normals(k, w);
-    all.push_back(scaled(w, radius));
+    all.push_back({scaled(w, radius)});
   }
+  if (!objective.problem().head.linear()) add_low_points(objective, options, radius, all);
   return all;
 }
 
@@ -109,24 +87,88 @@ struct Found {
   std::uint64_t evaluations = 0;
 };
 
+// Lower; or as low as L tells, and nearer to a stationary point where the other is far from one.
+bool better(const Objective& objective, const solve::BallMinimum& a, const solve::BallMinimum& b) {
+  if (!objective.problem().head.linear() && std::max(a.residual, b.residual) > 1e-6) {
+    Evaluation ea, eb;
+    objective.evaluate(a.x, ea);
+    objective.evaluate(b.x, eb);
+    const double la = objective.loss(ea), lb = objective.loss(eb);
+    if (std::abs(la - lb) <= 1e-13 * (std::abs(la) + std::abs(lb))) return a.residual < b.residual;
+  }
+  return lower(objective, a.x, b.x);
+}
+
+// Local minima worth following to larger balls, best first.
+class Pool {
+ public:
+  explicit Pool(const Objective& objective) : objective_(objective) {}
+
+  void add(const solve::BallMinimum& m) {
+    const auto same = [&](const solve::BallMinimum& other) {
+      return squared_distance(other.x, m.x) <= 1e-10 * dot(m.x, m.x);
+    };
+    if (std::any_of(minima_.begin(), minima_.end(), same)) return;
+    const auto at = std::find_if(minima_.begin(), minima_.end(),
+                                 [&](const auto& other) { return better(objective_, m, other); });
+    minima_.insert(at, m);
+    if (minima_.size() > kMost) minima_.pop_back();
+  }
+
+  // To a larger ball: from where they are, and pushed out to its boundary.
+  void grow(double radius, const std::function<bool()>& stop) {
+    const std::vector<solve::BallMinimum> from = std::exchange(minima_, {});
+    for (const solve::BallMinimum& m : from) {
+      if (stop && stop()) return;
+      if (!m.on_boundary) add(m);
+      if (m.on_boundary) add(minimise(objective_, m.x, radius, 0.5, stop, true));
+      add(minimise(objective_, scaled(m.x, radius), radius, 0.5, stop, true));
+    }
+  }
+
+  const std::vector<solve::BallMinimum>& minima() const { return minima_; }
+
+ private:
+  static constexpr std::size_t kMost = 6;
+  const Objective& objective_;
+  std::vector<solve::BallMinimum> minima_;
+};
+
 Found best_of(const Objective& objective, const PathOptions& options, const PathPoint* last,
-              double radius) {
-  Resolved function(objective);
+              double radius, Pool* pool = nullptr) {
   Found found;
+  const auto take = [&](solve::BallMinimum m) {
+    found.evaluations += m.evaluations;
+    if (pool) pool->add(m);
+    if (found.minimum.x.empty() || better(objective, m, found.minimum))
+      found.minimum = std::move(m);
+  };
   // The last solution is one of this ball's points; inside its own ball, it is a minimum already.
   if (last && !last->on_boundary)
-    found.minimum = {.x = last->weights, .residual = last->residual, .on_boundary = false};
+    take({.x = last->weights, .residual = last->residual, .on_boundary = false});
   else if (last)
-    found.minimum = minimise(function, last->weights, radius, 0.5, options.stop);
-  for (const Weights& start :
-       starts(options, last ? last->weights : Weights{}, objective.dim(), radius)) {
-    solve::BallMinimum m = minimise(function, start, radius, 0.5, options.stop);
-    found.evaluations += m.evaluations;
-    if (found.minimum.x.empty() || lower(objective, m.x, found.minimum.x))
-      found.minimum = std::move(m);
+    take(minimise(objective, last->weights, radius, 0.5, options.stop));
+  if (pool)
+    for (const solve::BallMinimum& m : std::vector(pool->minima())) take(m);
+  for (const Start& start : starts(objective, options, last ? last->weights : Weights{}, radius)) {
+    take(minimise(objective, start.weights, radius, 0.5, options.stop, start.near));
     if (options.stop && options.stop()) break;
   }
   return found;
+}
+
+// What is best in a large ball mostly continues what is good in a smaller one, and is hard to find
+// anew: the valleys of L there are 1 / R wide. So minima are followed through balls that grow by 2.
+Found follow(const Objective& objective, const PathOptions& options, const PathPoint* last,
+             double radius, Pool& pool) {
+  Evaluation e;
+  objective.evaluate(Weights(objective.dim(), 0.0), e);
+  double from = last ? last->radius : 1 / weight_scale(objective, e);
+  if (!last && from < radius) best_of(objective, options, nullptr, from, &pool);
+  const double factor = std::max(2.0, std::pow(radius / from, 1.0 / 20));
+  for (from *= factor; from < radius; from *= factor) pool.grow(from, options.stop);
+  pool.grow(radius, options.stop);
+  return best_of(objective, options, last, radius, &pool);
 }
 
 // ---- A cone: |w| = R and angle(w, centre) <= cone. Inside it, or on its rim.
@@ -162,7 +204,7 @@ class Complement {
 solve::BallMinimum on_rim(const Objective& objective, const Weights& centre, double cone,
                           double radius, const std::function<bool()>& stop) {
   const Complement complement(centre);
-  Resolved function(objective);
+  ResolvedLoss function(objective);
   const auto at = [&](std::span<const double> c) {
     Weights w = complement.vector(scaled(c, std::sin(cone) * radius));
     for (std::size_t k = 0; k < w.size(); ++k) w[k] += std::cos(cone) * radius * centre[k];
@@ -195,8 +237,7 @@ solve::BallMinimum on_rim(const Objective& objective, const Weights& centre, dou
 
 Found in_cone(const Objective& objective, const PathOptions& options, double radius) {
   const Weights centre = scaled(options.directions.at(0), 1);
-  Resolved function(objective);
-  Found found{.minimum = minimise(function, scaled(centre, radius), radius, options.cone / 4,
+  Found found{.minimum = minimise(objective, scaled(centre, radius), radius, options.cone / 4,
                                   options.stop)};
   solve::BallMinimum rim = on_rim(objective, centre, options.cone, radius, options.stop);
   found.evaluations = found.minimum.evaluations + rim.evaluations;
@@ -226,6 +267,23 @@ PathPoint describe(const Objective& objective, Found found, double radius) {
   return point;
 }
 
+// Searches of larger balls may have found better weights that lie in a smaller one already.
+void take_from_larger(const Objective& objective, std::vector<PathPoint>& path) {
+  for (std::size_t k = path.size(); k-- > 1;) {
+    PathPoint& smaller = path[k - 1];
+    if (norm(path[k].weights) >= smaller.radius ||
+        !lower(objective, path[k].weights, smaller.weights))
+      continue;
+    const double radius = smaller.radius;
+    const std::uint64_t evaluations = smaller.evaluations;
+    smaller = path[k];
+    smaller.radius = radius;
+    smaller.evaluations = evaluations;
+    smaller.on_boundary = false;
+    smaller.log10_ridge = kLowest;
+  }
+}
+
 // v and w in turn until neither moves: w for the scores of v, then v for the attention of w.
 PathPoint alternate(const Objective& joint, const PathOptions& options, Weights v, Weights w,
                     double radius) {
@@ -246,8 +304,7 @@ PathPoint alternate(const Objective& joint, const PathOptions& options, Weights 
     at_w.head.v = v;
     own = w = found.minimum.x;
     const Objective for_v(at_w, joint.loss(), {AttentionPart::none, true});
-    Resolved function(for_v);
-    const solve::BallMinimum head = minimise(function, v, head_radius, 0.5, options.stop);
+    const solve::BallMinimum head = minimise(for_v, v, head_radius, 0.5, options.stop);
     const double turned = std::sqrt(squared_distance(v, head.x));
     v = head.x;
     const std::uint64_t before = point.evaluations;
@@ -303,6 +360,7 @@ std::vector<PathPoint> regularisation_path(const Objective& objective, const Pat
   if (options.cone > 0 && objective.dim() < 2)
     throw Error("a local path needs at least two weights");
   std::vector<PathPoint> path;
+  Pool pool(objective);
   for (double radius : options.radii) {
     if (options.stop && options.stop()) break;
     const PathPoint* last = path.empty() ? nullptr : &path.back();
@@ -310,9 +368,12 @@ std::vector<PathPoint> regularisation_path(const Objective& objective, const Pat
       path.push_back(joint_point(objective, options, last, radius));
     else if (options.cone > 0)
       path.push_back(describe(objective, in_cone(objective, options, radius), radius));
-    else
+    else if (objective.problem().head.linear())
       path.push_back(describe(objective, best_of(objective, options, last, radius), radius));
+    else
+      path.push_back(describe(objective, follow(objective, options, last, radius, pool), radius));
   }
+  if (options.cone == 0 && !objective.trained().head) take_from_larger(objective, path);
   return path;
 }
 

@@ -9,11 +9,13 @@
 // curve.
 //
 // Radii are taken in ascending order. At each one a trust-region Newton method on the ball starts
-// from the last solution, from given directions (max-margin solutions, random ones) and keeps the
-// best. While softmax is saturated, L minus the loss of the selected tokens is minimised through
-// its logarithm, which has full relative accuracy at any R: L itself stops moving at R ~ 40/margin.
-// Where a nonlinear head is best served by a mixture there is no such base, and the path is known
-// as far as L resolves it. The joint path alternates between v (convex) and w.
+// from the last solution, from given directions (max-margin solutions, random ones), for a head
+// that is not linear from low points of random draws, and keeps the best. Each answer is a local
+// minimum, as its residual shows; that none is lower is not proved. Heads with kinks:
+// kinked_minimum.hpp. While softmax is saturated, L minus the loss of the selected tokens is
+// minimised through its logarithm, which has full relative accuracy at any R: L itself stops moving
+// at R ~ 40/margin. Where a nonlinear head is best served by a mixture there is no such base, and
+// the path is known as far as L resolves it. The joint path alternates between v (convex) and w.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +35,8 @@ struct PathPoint {
   double log10_ridge = 0;  // lambda of the ridge form; -inf if the ball does not bind
   std::vector<std::size_t> selected{};
   bool on_boundary = true;  // |w| = R
-  double residual = 0;      // |tangential gradient| / |gradient|: 0 at the optimum
+  double residual = 0;      // |tangential gradient| / |gradient|: 0 at the optimum; at kinks of the
+                            // smallest subgradient
   std::uint64_t evaluations = 0;
 };
 

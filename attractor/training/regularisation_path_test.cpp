@@ -3,11 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <string>
 
 #include "attractor/space/space.hpp"
 #include "attractor/training/max_margin.hpp"
+#include "attractor/training/problem_file.hpp"
+#include "tests/support/relu_problems.hpp"
 #include "tests/support/training_problems.hpp"
 
 namespace attractor::training {
@@ -80,6 +84,88 @@ TEST(RegularisationPath, NeverRises) {
       for (std::size_t k = 1; k < path.size(); ++k)
         EXPECT_LE(path[k].loss, path[k - 1].loss * (1 + 1e-12)) << activation << path[k].radius;
     }
+}
+
+// Of a plane ball, as well as one may wish: a grid in angle and length, then random search around
+// its twelve best points.
+double scanned(const Objective& objective, double radius) {
+  struct Low {
+    double loss;
+    std::vector<double> w;
+  };
+  std::vector<Low> lows;
+  for (int ring = 0; ring < 64; ++ring) {
+    const double r =
+        ring < 32 ? radius * (ring + 1) / 32 : radius * std::pow(10, -(ring - 31) / 11.);
+    for (int k = 0; k < 240; ++k) {
+      const double a = k * std::numbers::pi / 120;
+      const std::vector<double> w{r * std::cos(a), r * std::sin(a)};
+      lows.push_back({loss_of(objective, w), w});
+    }
+  }
+  std::sort(lows.begin(), lows.end(), [](const Low& a, const Low& b) { return a.loss < b.loss; });
+  const Stream stream(0, "scan");
+  std::vector<Low> best;
+  for (const Low& low : lows) {
+    if (best.size() == 12) break;
+    if (std::any_of(best.begin(), best.end(), [&](const Low& b) {
+          return squared_distance(b.w, low.w) < 1e-3 * std::max(0.01, dot(low.w, low.w));
+        }))
+      continue;
+    best.push_back(low);
+  }
+  double least = lows[0].loss;
+  std::uint64_t draw = 0;
+  for (Low& low : best) {
+    for (double size = 0.1 * std::max(0.1, norm(low.w)); size > 1e-12;) {
+      bool better = false;
+      for (int k = 0; k < 30; ++k, ++draw) {
+        std::vector<double> w(2);
+        stream.normals(draw, w);
+        for (std::size_t a = 0; a < 2; ++a) w[a] = low.w[a] + size * w[a];
+        const double length = norm(w);
+        if (length > radius)
+          for (double& x : w) x *= radius / length;
+        const double loss = loss_of(objective, w);
+        if (loss < low.loss) low = {loss, w}, better = true;
+      }
+      if (!better) size /= 2;
+    }
+    least = std::min(least, low.loss);
+  }
+  return least;
+}
+
+void expect_least(const Objective& objective, const PathPoint& point, const std::string& name) {
+  const double least = scanned(objective, point.radius);
+  EXPECT_LE(point.loss, least + 1e-9 * std::abs(least) + 1e-13) << name << " R " << point.radius;
+  EXPECT_LE(norm(point.weights), point.radius * (1 + 1e-13)) << name;
+  EXPECT_EQ(point.on_boundary, norm(point.weights) > point.radius * (1 - 1e-9)) << name;
+  EXPECT_LT(point.residual, 1e-6) << name << " R " << point.radius;
+}
+
+// The minimiser of a loss with kinks mostly lies on them.
+TEST(RegularisationPath, FindsMinimaOnKinks) {
+  const Problem p = read_problem(ATTRACTOR_TEST_DATA "/relu_path.json");
+  const Objective objective(p, Loss::logistic, {});
+  const auto path = regularisation_path(objective, {.radii = {0.5, 1, 2, 5, 10, 100}});
+  for (const PathPoint& point : path) expect_least(objective, point, "given");
+  EXPECT_NEAR(path[5].loss, 0.80382299376559, 1e-13);
+  for (std::size_t k : {3UL, 4UL, 5UL}) EXPECT_FALSE(path[k].on_boundary);
+  for (std::size_t k : {0UL, 1UL, 2UL}) EXPECT_TRUE(path[k].on_boundary);
+}
+
+TEST(RegularisationPath, OfRandomHeadsWithKinksIsTheLeastOfAScan) {
+  const ReluCase cases[] = {{1, 3, 2, 3}, {2, 4, 2, 4}, {3, 5, 2, 5}};
+  for (std::uint64_t k = 0; k < 9; ++k) {
+    ReluCase c = cases[k % 3];
+    c.loss = k / 3 == 1 ? Loss::squared : Loss::logistic;
+    c.kind = k / 3 == 2 ? Kinked::leaky : Kinked::relu;
+    const Problem p = relu_problem(c, 40 + k);
+    const Objective objective(p, c.loss, {});
+    for (const PathPoint& point : regularisation_path(objective, {.radii = {0.7, 3, 20}}))
+      expect_least(objective, point, "draw " + std::to_string(k));
+  }
 }
 
 // Theory B8: psi(y) = tanh(y_0) + 0.3 sin(y_1); keys are further coordinates of the tokens.
