@@ -58,8 +58,9 @@ TEST(RowSample, ErrorsHaveTheSizeOfTheScatter) {
   const double truth =
       std::inner_product(masses.begin(), masses.end(), values.begin(), 0.0) / total;
   double sum = 0, square = 0;
-  constexpr double kSeeds = 400;
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  constexpr std::uint64_t kCount = 400;
+  constexpr double kSeeds = kCount;
+  for (std::uint64_t seed = 0; seed < kCount; ++seed) {
     const RowSample sample = sample_rows(masses, close, 512, seed, "test");
     const Estimate mean = mean_over_originals(sample, masses, values_of(sample, values));
     const double z = (mean.value - truth) / mean.error;
