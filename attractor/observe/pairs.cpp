@@ -93,11 +93,24 @@ void keep_farther(Pair& best, const Pair& other) {
   if (other.gap > best.gap) best = other;
 }
 
+using Bins = std::array<double, kCosineBins>;
+
 // What a block of rows found, besides its numbers of close pairs.
 struct Tally {
-  std::array<double, kCosineBins> bins{};
+  Bins bins{};
   double pairs = 0;
   Pair farthest;
+
+  void add(const Bins& more, double weight) {
+    for (std::size_t b = 0; b < kCosineBins; ++b) bins[b] += weight * more[b];
+    pairs += weight * std::accumulate(more.begin(), more.end(), 0.0);
+  }
+};
+
+// Whole numbers of originals, so that sums over a row are exact.
+struct RowTally {
+  Bins bins{};
+  double close = 0;
 };
 
 // Which rows of the matrix of pairs are read, and how often each counts. `upper`: only j > i, each
@@ -130,20 +143,17 @@ Lanes lane_gaps(const double* u, const double* tile, std::size_t dim) {
   return sums / 2;
 }
 
-// `mass` originals at that gap from one of row k.
-void count(const Scan& scan, std::size_t k, const Pair& pair, double mass, double& close,
-           Tally& tally) {
-  if (pair.gap <= scan.threshold_gap) close += mass;
-  tally.bins[bin_of(pair.gap)] += scan.weights[k] * mass;
-  tally.pairs += scan.weights[k] * mass;
-  keep_farther(tally.farthest, pair);
+// `mass` originals at that gap from one of the row.
+void count(const Scan& scan, const Pair& pair, double mass, RowTally& row, Pair& farthest) {
+  if (pair.gap <= scan.threshold_gap) row.close += mass;
+  row.bins[bin_of(pair.gap)] += mass;
+  keep_farther(farthest, pair);
 }
 
 // The m_i - 1 originals merged with one of token i.
-void count_merged(const Scan& scan, std::size_t k, bool zero, double& close, Tally& tally) {
-  const std::size_t i = scan.rows[k];
+void count_merged(const Scan& scan, std::size_t i, bool zero, RowTally& row, Pair& farthest) {
   if (scan.view.masses[i] < 2) return;
-  count(scan, k, {zero ? 1.0 : 0.0, i, i}, scan.view.masses[i] - 1, close, tally);
+  count(scan, {zero ? 1.0 : 0.0, i, i}, scan.view.masses[i] - 1, row, farthest);
 }
 
 // Rows [begin, end) of the scan against every column, kLanes columns at a time.
@@ -153,9 +163,10 @@ void scan_rows(const Scan& scan, std::size_t begin, std::size_t end, std::span<d
   const std::size_t dim = view.dim;
   std::vector<double> rows((end - begin) * dim), tile(dim * kLanes, 0.0);
   std::vector<char> row_zero(end - begin), lane_zero(kLanes);
+  std::vector<RowTally> found(end - begin);
   for (std::size_t k = begin; k < end; ++k) {
     row_zero[k - begin] = !direction(view.row(scan.rows[k]), &rows[(k - begin) * dim]);
-    count_merged(scan, k, row_zero[k - begin], close[k], tally);
+    count_merged(scan, scan.rows[k], row_zero[k - begin], found[k - begin], tally.farthest);
   }
   const std::size_t start = scan.upper ? scan.rows[begin] / kLanes * kLanes : 0;
   for (std::size_t first = start; first < view.size(); first += kLanes) {
@@ -168,9 +179,13 @@ void scan_rows(const Scan& scan, std::size_t begin, std::size_t end, std::span<d
         const double mass = scan.mass(scan.rows[k], first + lane);
         if (mass == 0) continue;
         const double gap = row_zero[k - begin] || lane_zero[lane] ? 1 : gaps[lane];
-        count(scan, k, {gap, scan.rows[k], first + lane}, mass, close[k], tally);
+        count(scan, {gap, scan.rows[k], first + lane}, mass, found[k - begin], tally.farthest);
       }
     }
+  }
+  for (std::size_t k = begin; k < end; ++k) {
+    close[k] += found[k - begin].close;
+    tally.add(found[k - begin].bins, scan.weights[k]);
   }
 }
 

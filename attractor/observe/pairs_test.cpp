@@ -192,11 +192,23 @@ TEST(Pairs, ThresholdNearOneIsSharp) {
   }
 }
 
+// Close pairs of few enough tokens are counted, whatever the limit of exactness.
+TEST(Pairs, ClosePairsAreCountedWhereTheSearchFindsAll) {
+  const Cloud c = cloud(9, 2500, 3, 0.7, 20);
+  for (const double threshold : {0.6, 0.99}) {
+    const PairStatistics exact = statistics_of(c, threshold);
+    const PairStatistics found = statistics_of(c, threshold, 1, 100);
+    EXPECT_TRUE(found.sampled);
+    EXPECT_EQ(found.fraction_error, 0);
+    EXPECT_NEAR(found.fraction, exact.fraction, 1e-14);
+  }
+}
+
 // The estimate, averaged over seeds, is within 4 of its own standard errors of the exact fraction,
 // and the reported error has the size of the scatter (a variance over 300 seeds is known to 8 %).
 TEST(Pairs, SamplingIsUnbiased) {
   const Cloud c = cloud(9, 2500, 3, 0.7, 20);
-  const double threshold = 0.6, seeds = 300;
+  const double threshold = -0.2, seeds = 300;
   const PairStatistics exact = statistics_of(c, threshold);
   double sum = 0, square = 0, error_square = 0;
   std::vector<double> bins(kCosineBins, 0.0), bins_square(kCosineBins, 0.0);
