@@ -71,7 +71,7 @@ inline std::vector<double> descent_of(const Objective& objective, std::span<cons
 struct Stationarity {
   double smallest = 0;  // norm of the smallest element of the hull of gradients around
   double largest = 0;   // norm of the largest gradient around
-  double fall = 0;      // by how much a neighbour's loss is lower, at most
+  double fall = 0;      // by how much a neighbour's loss is lower, at most; basins may be small
 };
 
 inline Stationarity look_around(const Objective& objective, std::span<const double> w) {
@@ -94,7 +94,7 @@ inline Stationarity look_around(const Objective& objective, std::span<const doub
   }
   found.smallest = solve::min_norm_point(gradients, dim).norm;
   const double here = loss_of(objective, w);
-  for (double distance : {1e-4, 1e-3, 1e-2})
+  for (double distance : {1e-5, 1e-4, 1e-3})
     for (int k = 0; k < 200; ++k)
       found.fall = std::max(found.fall, here - loss_of(objective, neighbour(draw++, distance)));
   return found;
