@@ -265,6 +265,7 @@ void FlowModel::know_energy(std::span<const double> state, observe::Observation&
   o.log_energy = log_energy;
   o.energy = std::exp(log_energy);
   o.energy_relative_error = parameters_.accuracy / o.energy_ratio;
+  o.energy_relative_unseen = 0;
 }
 
 /// One layer of the step of --stepper layers, else of the natural unit of time.
@@ -309,7 +310,7 @@ std::vector<std::uint32_t> FlowModel::selected(const flow::Time& time,
 void FlowModel::observe_layer(const flow::Time& time, std::span<const double> state,
                               bool affordable, observe::Observation& o) const {
   o.dissipation = o.log_dissipation = o.dissipation_relative_error = o.attention_entropy = kUnknown;
-  o.attention_entropy_error = 0;
+  o.attention_entropy_error = o.attention_entropy_unseen = 0;
   if (!affordable) return;
   const std::vector<double> entropies = head_entropies(time, state);
   o.attention_entropy = std::accumulate(entropies.begin(), entropies.end(), 0.0) /

@@ -154,26 +154,32 @@ LogitRange range_of(const Attention& attention, std::span<const double> tokens,
   return range;
 }
 
-// A mean of positive numbers given by logarithms, and its relative error.
-struct LogMean {
-  double log = 0, relative_error = 0;
+// A standard error once rows are drawn, with rounding. Rows that agree to rounding say nothing of
+// what they miss: then it is that.
+double bar(double error, double rounding, double unseen) {
+  const double seen = std::hypot(error, rounding);
+  return error > rounding ? seen : std::max(seen, unseen);
+}
 
-  // Rounding of the logarithm; counts once rows are drawn.
-  double with_rounding() const { return std::hypot(relative_error, 1e-15 * (1 + std::abs(log))); }
+// A mean of positive numbers given by logarithms, its relative error and what is unseen.
+struct LogMean {
+  double log = 0, relative_error = 0, relative_unseen = 0;
+
+  double bar() const {
+    return observe::bar(relative_error, 1e-15 * (1 + std::abs(log)), relative_unseen);
+  }
 };
 
 LogMean log_mean(const RowSample& sample, std::span<const double> masses,
                  const std::vector<double>& logs, double hidden, double unit) {
   const double top = *std::max_element(logs.begin(), logs.end());
-  if (!std::isfinite(top)) return {top, hidden > 0 ? std::numeric_limits<double>::infinity() : 0};
+  if (!std::isfinite(top))
+    return {top, 0, hidden > 0 ? std::numeric_limits<double>::infinity() : 0};
   std::vector<double> values;
   for (const double l : logs) values.push_back(std::exp(l - top));
   const Estimate mean = mean_over_originals(sample, masses, values);
-  LogMean result{top + std::log(mean.value), 0};
-  if (sample.sampled)
-    result.relative_error =
-        std::hypot(mean.error / mean.value, hidden * std::exp(unit - top) / mean.value);
-  return result;
+  const double unseen = hidden * std::exp(unit - top) / mean.value;
+  return {top + std::log(mean.value), mean.error / mean.value, unseen};
 }
 
 // The mean partition function. The close tokens that a search has summed are known: rows only have
@@ -196,7 +202,7 @@ LogMean log_partition(const RowSample& sample, std::span<const double> masses,
     values.push_back(std::exp(logs[k] - top) - known(sample.rows[k]));
   const Estimate rest = mean_over_originals(sample, masses, values);
   const double value = sum / total + rest.value;
-  return {top + std::log(value), std::hypot(rest.error / value, hidden * unit / value)};
+  return {top + std::log(value), rest.error / value, hidden * unit / value};
 }
 
 double log_energy_without_beta(std::span<const double> tokens, std::span<const double> masses,
@@ -228,14 +234,16 @@ Energy energy(const Attention& attention, std::span<const double> tokens,
   Energy result{.sampled = sample.sampled};
   const Estimate entropy = mean_over_originals(sample, masses, rows.entropy);
   result.entropy = entropy.value;
+  result.entropy_unseen = unseen.entropy;
   if (sample.sampled)
-    result.entropy_error = std::hypot(entropy.error, unseen.entropy, 1e-15 * std::log(total));
+    result.entropy_error = bar(entropy.error, 1e-15 * std::log(total), unseen.entropy);
   result.log_dissipation = std::numeric_limits<double>::quiet_NaN();
   if (is_plain(attention)) {
     const double unit = (attention.rule == Rule::softmax ? 1 : 2) * range.unit;
     const LogMean power = log_mean(sample, masses, rows.log_power, unseen.power, unit);
     result.log_dissipation = power.log;
-    if (sample.sampled) result.dissipation_relative_error = power.with_rounding();
+    if (sample.sampled)
+      result.dissipation_relative_error = std::hypot(power.bar(), power.relative_unseen);
   }
   if (attention.beta == 0) {  // (e^{beta c} - 1) / 2 beta -> c / 2
     result.log_energy = log_energy_without_beta(tokens, masses, attention.dim, total);
@@ -246,7 +254,9 @@ Energy energy(const Attention& attention, std::span<const double> tokens,
                                         !attention.by_distance(), unseen.partition)
                         : log_mean(sample, masses, rows.log_partition, 0, 0);
   result.log_energy = z.log - std::log(2 * total * attention.beta);
-  if (sample.sampled) result.relative_error = z.with_rounding();
+  if (!sample.sampled) return result;
+  result.relative_error = z.bar();
+  result.relative_unseen = z.relative_unseen;
   return result;
 }
 

@@ -7,10 +7,10 @@
 // E overflows for beta > 709, so its logarithm is the primary result. At beta = 0 the constant 1/2
 // beta is dropped: E = |sum x|^2 / 2 N^2. Up to `exact_limit` tokens, and up to 512, all rows are
 // summed; beyond, 128 to 512 rows (at most twice as many where tokens differ much) drawn in strata
-// of alike weight (row_sample.hpp, close_weights.hpp) give means with standard errors. To these is
-// added what the rows may not show: with u tokens a cluster is missed once in e times, and no pair
-// left out by the search weighs more than c, so E may miss u^2 c / 2 beta N^2. An error of 0 means
-// exact. Cost: rows * n * dim + the search.
+// of alike weight (row_sample.hpp, close_weights.hpp) give means with standard errors, and apart
+// from these a bound of what the rows may not show: with u tokens a cluster is missed once in e
+// times, and no pair left out by the search weighs more than c, so E may miss u^2 c / 2 beta N^2.
+// An error of 0 means exact. Cost: rows * n * dim + the search.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +24,10 @@ namespace attractor::observe {
 struct Energy {
   double log_energy = 0;
   double relative_error = 0;   // standard error of E / E; 0: exact
+  double relative_unseen = 0;  // what clusters too loose for the search may add, at most
   double log_dissipation = 0;  // -infinity when nothing moves; NaN where no formula holds
-  double dissipation_relative_error = 0;  // infinite where only a bound of it is known
-  double entropy = 0, entropy_error = 0;
+  double dissipation_relative_error = 0;  // both together; infinite where only a bound is known
+  double entropy = 0, entropy_error = 0, entropy_unseen = 0;
   bool sampled = false;
 };
 

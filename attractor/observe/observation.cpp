@@ -35,12 +35,14 @@ void observe_energy(const Attention& attention, double logit_bound, std::span<co
       attention.beta == 0 ? -std::numbers::ln2 : logit_bound - std::log(2 * attention.beta);
   o.energy_ratio = attention.on_sphere ? std::exp(e.log_energy - log_most) : kUnknown;
   o.energy_relative_error = e.relative_error;
+  o.energy_relative_unseen = e.relative_unseen;
   o.log_dissipation = e.log_dissipation;
   o.dissipation = std::exp(e.log_dissipation);
   o.dissipation_relative_error =
       std::isnan(e.log_dissipation) ? kUnknown : e.dissipation_relative_error;
   o.attention_entropy = e.entropy;
   o.attention_entropy_error = e.entropy_error;
+  o.attention_entropy_unseen = e.entropy_unseen;
   o.sampled = e.sampled ? 1 : 0;
 }
 
@@ -68,6 +70,8 @@ std::span<const Column> columns() {
       {"energy_ratio", "E / (e^beta / 2 beta), 1 at consensus", &Observation::energy_ratio},
       {"energy_relative_error", "relative standard error of E (0: exact)",
        &Observation::energy_relative_error},
+      {"energy_relative_unseen", "what clusters that the rows miss may add to E, relative, at most",
+       &Observation::energy_relative_unseen},
       {"dissipation", "dE/dt along the flow", &Observation::dissipation},
       {"log_dissipation", "ln dE/dt", &Observation::log_dissipation},
       {"dissipation_relative_error", "relative standard error of dE/dt (0: exact)",
@@ -76,6 +80,8 @@ std::span<const Column> columns() {
        &Observation::attention_entropy},
       {"attention_entropy_error", "its standard error (0: exact)",
        &Observation::attention_entropy_error},
+      {"attention_entropy_unseen", "by how much clusters that the rows miss may change it, at most",
+       &Observation::attention_entropy_unseen},
       {"effective_rank", "exp(entropy of the Gram spectrum)", &Observation::effective_rank},
       {"effective_rank_error", "its error where few of many tokens are taken (0: exact)",
        &Observation::effective_rank_error},

@@ -180,8 +180,7 @@ std::vector<Scores> score(const Case& c) {
   return scores;
 }
 
-// `bounded`: what was not seen is bounded, not estimated, so errors may be too large.
-void expect_honest(const Case& c, bool bounded = false) {
+void expect_honest(const Case& c) {
   for (const Scores& s : score(c)) {
     SCOPED_TRACE(std::string(c.name) + ": " + s.what);
     testing::Test::RecordProperty(s.what + "_deviation", std::to_string(s.deviation()));
@@ -189,7 +188,7 @@ void expect_honest(const Case& c, bool bounded = false) {
     EXPECT_EQ(s.false_exact, 0);
     if (s.count >= 200) {
       EXPECT_LT(s.deviation(), 1.3);
-      if (!bounded) EXPECT_GT(s.deviation(), 0.7);
+      EXPECT_GT(s.deviation(), 0.7);
     }
     if (std::getenv("ATTRACTOR_TEST_SEEDS") != nullptr)
       std::printf("%s, %s: %g z, %g beyond 4, mean %.2f, deviation %.2f; %g exact, %g falsely\n",

@@ -173,9 +173,13 @@ Estimate mean_over_originals(const RowSample& sample, std::span<const double> ma
     total += stratum.mass;
     sum += stratum.mass * (weighted / mass);
     if (stratum.whole()) continue;
-    for (std::size_t k = stratum.begin; k < stratum.end; ++k)
-      scatter += std::pow(masses[sample.rows[k]] * (values[k] - weighted / mass), 2);
-    variance += stratum.tokens * (stratum.tokens - stratum.rows()) * scatter /
+    double farthest = 0;
+    for (std::size_t k = stratum.begin; k < stratum.end; ++k) {
+      const double square = std::pow(masses[sample.rows[k]] * (values[k] - weighted / mass), 2);
+      scatter += square;
+      farthest = std::max(farthest, square);
+    }
+    variance += stratum.tokens * (stratum.tokens - stratum.rows()) * (scatter + 2 * farthest) /
                 (stratum.rows() * (stratum.rows() - 1));
   }
   return {sum / total, std::sqrt(variance) / total};
