@@ -104,7 +104,9 @@ std::size_t batch_size(const BatchPlan& plan, std::uint64_t steps) {
   return 64 * static_cast<std::size_t>(std::clamp(most / 64, 1.0, 1024.0));
 }
 
-// Mean and sum of squared deviations, one value at a time (Welford).
+// Mean and sum of squared deviations, one value at a time (Welford). Values that all agree, or a
+// single one, say nothing of those that they miss once in e times: one in `count`, with a fraction
+// as far off as one can be.
 struct Moments {
   double count = 0, mean = 0, squares = 0;
   void add(double value) {
@@ -113,7 +115,10 @@ struct Moments {
     mean += before / count;
     squares += before * (value - mean);
   }
-  double error() const { return count < 2 ? 0 : std::sqrt(squares / (count * (count - 1))); }
+  double error() const {
+    if (squares > 0) return std::sqrt(squares / (count * (count - 1)));
+    return std::max(mean, 1 - mean) / std::max(1.0, count);
+  }
 };
 
 // Betas [begin, end) share a step, so that their systems may lie side by side.

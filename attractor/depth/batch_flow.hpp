@@ -44,7 +44,7 @@ struct BatchPlan {
 
 struct BatchResult {
   std::size_t outputs = 0;
-  std::vector<double> mean, error;      // betas x outputs; the error is 0 for one replicate
+  std::vector<double> mean, error;      // betas x outputs; where all replicates agree, a bound
   std::vector<std::size_t> replicates;  // betas: what was asked, fewer or none where stopped
   bool stopped = false;
 

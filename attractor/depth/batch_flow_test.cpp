@@ -88,9 +88,24 @@ TEST(BatchFlow, MeansAndErrorsAreThoseOfSingleFlows) {
         for (const double f : fractions) mean += f / 11;
         for (const double f : fractions) squares += (f - mean) * (f - mean);
         EXPECT_NEAR(result.mean_at(b, t), mean, 1e-14) << name(rule) << " " << b << " " << t;
-        EXPECT_NEAR(result.error_at(b, t), std::sqrt(squares / 110), 1e-14);
+        const double agreed = std::max(mean, 1 - mean) / 11;
+        EXPECT_NEAR(result.error_at(b, t), squares > 0 ? std::sqrt(squares / 110) : agreed, 1e-14);
       }
     }
+  }
+}
+
+// No error bar of zero on what chance decides: one replicate, or many that agree.
+TEST(BatchFlow, AgreementIsNoProof) {
+  BatchPlan plan = small_plan();
+  plan.outputs = {0, 1000};
+  plan.threshold = 0.5;
+  for (const std::size_t replicates : {1, 2, 12}) {
+    plan.replicates = replicates;
+    const BatchResult result = run_batch(plan);
+    for (std::size_t b = 0; b < plan.betas.size(); ++b)
+      for (std::size_t t = 0; t < 2; ++t)
+        EXPECT_GE(result.error_at(b, t), 1e-3) << replicates << " " << b << " " << t;
   }
 }
 

@@ -309,7 +309,8 @@ std::vector<std::uint32_t> FlowModel::selected(const flow::Time& time,
 // dE/dt and softmax rows belong to plain attention; here the rows are those of the layer.
 void FlowModel::observe_layer(const flow::Time& time, std::span<const double> state,
                               bool affordable, observe::Observation& o) const {
-  o.dissipation = o.log_dissipation = o.dissipation_relative_error = o.attention_entropy = kUnknown;
+  o.dissipation = o.log_dissipation = o.attention_entropy = kUnknown;
+  o.dissipation_relative_error = o.dissipation_relative_unseen = kUnknown;
   o.attention_entropy_error = o.attention_entropy_unseen = 0;
   if (!affordable) return;
   const std::vector<double> entropies = head_entropies(time, state);

@@ -14,6 +14,8 @@
 namespace attractor::observe {
 namespace {
 
+constexpr double kMoreRows = 4;  // squares of speeds are skewed (row_sample.hpp)
+
 // Fewer where a row is long: a measurement costs 2^28 pairs at most, or 256 rows.
 std::size_t sampled_rows(std::size_t tokens) {
   return std::clamp<std::size_t>((std::size_t{1} << 27) / tokens, 128, 512);
@@ -177,7 +179,7 @@ LogMean log_mean(const RowSample& sample, std::span<const double> masses,
     return {top, 0, hidden > 0 ? std::numeric_limits<double>::infinity() : 0};
   std::vector<double> values;
   for (const double l : logs) values.push_back(std::exp(l - top));
-  const Estimate mean = mean_over_originals(sample, masses, values);
+  const Estimate mean = mean_over_originals(sample, masses, values, kMoreRows);
   const double unseen = hidden * std::exp(unit - top) / mean.value;
   return {top + std::log(mean.value), mean.error / mean.value, unseen};
 }
@@ -242,8 +244,8 @@ Energy energy(const Attention& attention, std::span<const double> tokens,
     const double unit = (attention.rule == Rule::softmax ? 1 : 2) * range.unit;
     const LogMean power = log_mean(sample, masses, rows.log_power, unseen.power, unit);
     result.log_dissipation = power.log;
-    if (sample.sampled)
-      result.dissipation_relative_error = std::hypot(power.bar(), power.relative_unseen);
+    if (sample.sampled) result.dissipation_relative_error = power.bar();
+    result.dissipation_relative_unseen = power.relative_unseen;
   }
   if (attention.beta == 0) {  // (e^{beta c} - 1) / 2 beta -> c / 2
     result.log_energy = log_energy_without_beta(tokens, masses, attention.dim, total);

@@ -26,7 +26,8 @@ struct Energy {
   double relative_error = 0;   // standard error of E / E; 0: exact
   double relative_unseen = 0;  // what clusters too loose for the search may add, at most
   double log_dissipation = 0;  // -infinity when nothing moves; NaN where no formula holds
-  double dissipation_relative_error = 0;  // both together; infinite where only a bound is known
+  double dissipation_relative_error = 0;  // infinite where only a bound is known
+  double dissipation_relative_unseen = 0;
   double entropy = 0, entropy_error = 0, entropy_unseen = 0;
   bool sampled = false;
 };

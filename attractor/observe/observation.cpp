@@ -40,6 +40,8 @@ void observe_energy(const Attention& attention, double logit_bound, std::span<co
   o.dissipation = std::exp(e.log_dissipation);
   o.dissipation_relative_error =
       std::isnan(e.log_dissipation) ? kUnknown : e.dissipation_relative_error;
+  o.dissipation_relative_unseen =
+      std::isnan(e.log_dissipation) ? kUnknown : e.dissipation_relative_unseen;
   o.attention_entropy = e.entropy;
   o.attention_entropy_error = e.entropy_error;
   o.attention_entropy_unseen = e.entropy_unseen;
@@ -76,6 +78,8 @@ std::span<const Column> columns() {
       {"log_dissipation", "ln dE/dt", &Observation::log_dissipation},
       {"dissipation_relative_error", "relative standard error of dE/dt (0: exact)",
        &Observation::dissipation_relative_error},
+      {"dissipation_relative_unseen", "what clusters that the rows miss may add to it, at most",
+       &Observation::dissipation_relative_unseen},
       {"attention_entropy", "mean entropy of the softmax rows, nats",
        &Observation::attention_entropy},
       {"attention_entropy_error", "its standard error (0: exact)",

@@ -21,7 +21,8 @@ struct Observation {
   double clusters = 1, largest_cluster = 1, distinct_tokens = 1;
   double energy = 0, log_energy = 0, energy_ratio = 1, energy_relative_error = 0,
          energy_relative_unseen = 0;
-  double dissipation = 0, log_dissipation = 0, dissipation_relative_error = 0;
+  double dissipation = 0, log_dissipation = 0, dissipation_relative_error = 0,
+         dissipation_relative_unseen = 0;
   double attention_entropy = 0, attention_entropy_error = 0, attention_entropy_unseen = 0;
   double effective_rank = 1, effective_rank_error = 0, span_dimension = 1;
   double hemisphere = 1, hemisphere_depth = 0;
