@@ -53,7 +53,7 @@ void check_time(const FlowParameters& p) {
          fmt::format("time = {} and log10-time = {} say the same; give one of them", p.time,
                      p.log10_time));
   const double time = end_of(p).value();
-  refuse(stepper_of(p) != "adaptive" && !(time > 0 && std::isfinite(time)),
+  refuse(!is_adaptive(p) && !(time > 0 && std::isfinite(time)),
          fmt::format("log10-time = {} is out of reach of steps of {}; allowed: -300 to 308, or "
                      "--stepper adaptive",
                      p.log10_time, p.step));
@@ -61,7 +61,7 @@ void check_time(const FlowParameters& p) {
 
 void check_endless(const FlowParameters& p) {
   if (!std::isinf(p.time)) return;
-  refuse(stepper_of(p) != "adaptive",
+  refuse(!is_adaptive(p),
          fmt::format("time = inf needs --stepper adaptive, not {}", stepper_of(p)));
   refuse(p.space != "sphere", "time = inf needs --space sphere: in R^d tokens never come to rest");
   refuse(
@@ -78,7 +78,7 @@ void check_steps(const FlowParameters& p) {
   const bool noisy = p.noise > 0 || p.common_noise > 0;
   refuse(noisy && stepper != "euler-maruyama",
          fmt::format("noise needs --stepper euler-maruyama, not {}", stepper));
-  if (stepper == "adaptive") return;
+  if (is_adaptive(p)) return;
   const double time = end_of(p).value();
   refuse(p.step > time && time > 0,
          fmt::format("step = {} is longer than time = {}", p.step, time));
@@ -128,7 +128,7 @@ void check_precision(const FlowParameters& p) {
          "precision single needs engine dense: sa or usa with one head, full mask and norm post");
   refuse(p.beta >= 100,
          fmt::format("beta = {} needs precision double; single is for beta below 100", p.beta));
-  refuse(stepper_of(p) == "adaptive" && p.tolerance < 1e-5,
+  refuse(is_adaptive(p) && p.tolerance < 1e-5,
          fmt::format("tolerance = {} is below the rounding of precision single; give --tolerance "
                      "1e-5 or more, or precision double",
                      p.tolerance));
@@ -154,7 +154,7 @@ void check(const FlowParameters& p) {
          fmt::format("init {} is on the sphere; R^d takes uniform (normal) or file", p.init));
   refuse(!is_plain(p) && p.merge_radius != "auto" && p.merge_radius != "off",
          "merge-radius needs sa or usa with one head, full mask, norm post and no noise");
-  refuse(stepper_of(p) != "adaptive" && p.merge_radius != "auto" && p.merge_radius != "off",
+  refuse(!is_adaptive(p) && p.merge_radius != "auto" && p.merge_radius != "off",
          fmt::format("merge-radius needs --stepper adaptive, not {}", stepper_of(p)));
   const bool known_size = p.init != "file" && p.init != "angles";
   const std::size_t dim = p.init == "angles" ? 2 : p.dim;

@@ -23,7 +23,7 @@ namespace {
 
 double merge_radius_of(const FlowParameters& p) {
   const bool automatic = p.merge_radius == "auto";
-  const bool adaptive = stepper_of(p) == "adaptive";
+  const bool adaptive = is_adaptive(p);
   if (p.merge_radius == "off" || p.space != "sphere" || !is_plain(p) || (automatic && !adaptive))
     return 0;
   // The committed error (1 + beta) radius^2 stays at a hundredth of the tolerance.
@@ -38,7 +38,7 @@ double cluster_cosine_of(const FlowParameters& p) {
 }
 
 void check_step(const FlowParameters& p, double log_unit) {
-  if (stepper_of(p) != "adaptive" && !std::isfinite(flow::Time(p.step).in_unit(log_unit)))
+  if (!is_adaptive(p) && !std::isfinite(flow::Time(p.step).in_unit(log_unit)))
     throw Error(fmt::format("step = {} times e^beta overflows at beta = {}; use --stepper adaptive",
                             p.step, p.beta));
 }
@@ -329,8 +329,8 @@ class Experiment {
       const depth::TokenGroups& groups = model_.groups();
       const depth::TokenGroups::Book book = groups.book();
       save({command_, progress, groups.owner(), tree_.labels(), model_.order(),
-            model_.layer_status(), groups.coalescences(), book, tree_.merges(),
-            record_.series, record_.snapshots},
+            model_.layer_status(), groups.coalescences(), book, tree_.merges(), record_.series,
+            record_.snapshots},
            checkpoint_file());
     };
     if (!model_.distributed()) return write(progress_);

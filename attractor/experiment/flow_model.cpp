@@ -64,7 +64,7 @@ FlowModel::FlowModel(const FlowParameters& p, std::size_t tokens, std::size_t di
     : parameters_(p), dim_(dim), weights_(p, dim) {
   const std::string engine = engine_of(p, tokens, dim);
   if (is_linear(p.engine) && engine != p.engine) throw Error(engine_refusal(p, tokens, dim));
-  if (engine == "circle" && stepper_of(p) != "adaptive") {
+  if (engine == "circle" && !is_adaptive(p)) {
     chords_.emplace(
         depth::FieldFlowSettings{
             .rule = rule_named(p.dynamics), .beta = p.beta, .accuracy = p.accuracy, .dim = dim},

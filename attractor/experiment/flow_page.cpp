@@ -80,26 +80,32 @@ std::string pictures(const FlowRecord& record, const FlowView& view,
   return text + "<section>\n" + first + pair + wide + "</section>\n";
 }
 
+std::string pair_of(const FlowParameters& p) {
+  const std::string stepper = stepper_of(p);
+  return stepper == "adaptive3" ? "3(2)" : stepper == "adaptive8" ? "8(5,3)" : "5(4)";
+}
+
 std::string accuracy(const FlowRecord& record) {
   const FlowParameters& p = record.parameters;
   std::string text = "<div class=\"card text\">\n<p>";
-  if (stepper_of(p) == "adaptive")
+  if (is_adaptive(p))
     text +=
-        html_markup(fmt::format("Adaptive Runge–Kutta 5(4): the local error of every token is kept "
+        html_markup(fmt::format("Adaptive Runge–Kutta {}: the local error of every token is kept "
                                 "below {} in each unit of "
                                 "time.",
-                                power_text(std::log10(p.tolerance))));
+                                pair_of(p), power_text(std::log10(p.tolerance))));
   else
     text += html_text(fmt::format("Fixed steps of {} ({}).", p.step, stepper_of(p)));
   text += "</p>\n<p>";
-  text += record.merge_radius > 0
-              ? html_markup(fmt::format(
-                    "Tokens of a cluster narrower than {} move with their centre: {} such "
-                    "replacements, which displace a token by about {} or less at the end; distances "
-                    "within these groups are known to a relative error of {}.",
-                    rounded(record.merge_radius), grouped(record.coalescences.size()),
-                    rounded(record.merge_error), rounded(record.offset_error)))
-              : "No tokens were replaced: every one is followed on its own.";
+  text +=
+      record.merge_radius > 0
+          ? html_markup(fmt::format(
+                "Tokens of a cluster narrower than {} move with their centre: {} such "
+                "replacements, which displace a token by about {} or less at the end; distances "
+                "within these groups are known to a relative error of {}.",
+                rounded(record.merge_radius), grouped(record.coalescences.size()),
+                rounded(record.merge_error), rounded(record.offset_error)))
+          : "No tokens were replaced: every one is followed on its own.";
   text += "</p>\n<p>";
   const bool sampled = std::any_of(record.series.begin(), record.series.end(),
                                    [](const observe::Observation& o) { return o.sampled == 1; });

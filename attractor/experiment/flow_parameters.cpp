@@ -9,6 +9,7 @@
 
 #include "attractor/attention/weights.hpp"
 #include "attractor/depth/moments_flow.hpp"
+#include "attractor/flow/tableau.hpp"
 
 namespace attractor::experiment {
 namespace {
@@ -289,10 +290,13 @@ ParameterList solver_list(FlowParameters& p) {
       {.name = "stepper",
        .group = group,
        .help = "layers: x <- normalise(x + step A); euler, rk4: fixed step; adaptive: "
-               "Dormand-Prince 5(4); auto: adaptive, with noise euler-maruyama; all add vectors "
-               "and retract to the sphere, whatever the engine",
+               "Dormand-Prince 5(4); adaptive3: Bogacki-Shampine 3(2), for tolerances above 1e-4; "
+               "adaptive8: Dormand-Prince 8(5,3), for those below 1e-10; auto: adaptive, with "
+               "noise euler-maruyama; all add vectors and retract to the sphere, whatever the "
+               "engine",
        .target = &p.stepper,
-       .choices = {"auto", "adaptive", "layers", "euler", "rk4", "euler-maruyama"}},
+       .choices = {"auto", "adaptive", "adaptive3", "adaptive8", "layers", "euler", "rk4",
+                   "euler-maruyama"}},
       {.name = "step",
        .group = group,
        .help = "step of all but adaptive, in time; the last one of all but layers is cut to end "
@@ -440,6 +444,8 @@ std::string stepper_of(const FlowParameters& p) {
   if (p.stepper != "auto") return p.stepper;
   return p.noise > 0 || p.common_noise > 0 ? "euler-maruyama" : "adaptive";
 }
+
+bool is_adaptive(const FlowParameters& p) { return flow::tableau_named(stepper_of(p)).adaptive(); }
 
 std::string engine_of(const FlowParameters& p, std::size_t tokens, std::size_t dim) {
   if (!is_plain(p)) return "layers";

@@ -81,6 +81,8 @@ flow::Time end_of(const FlowParameters& p);
 
 /// What --stepper auto means here: adaptive, or euler-maruyama where there is noise.
 std::string stepper_of(const FlowParameters& p);
+/// One of the methods that choose their steps.
+bool is_adaptive(const FlowParameters& p);
 
 /// One head, full mask, sa or usa, post-normalised or plain R^d, no noise: the fused kernels do it.
 bool is_plain(const FlowParameters& p);

@@ -51,7 +51,8 @@ TEST(FlowParameterList, NamesEveryParameterOnceWithGroupAndHelp) {
     EXPECT_FALSE(parameter.help.empty()) << parameter.name;
     EXPECT_FALSE(parameter.group.empty()) << parameter.name;
     EXPECT_FALSE(parameter.allowed().empty()) << parameter.name;
-    EXPECT_EQ(parameter.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-"), std::string::npos);
+    EXPECT_EQ(parameter.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-"),
+              std::string::npos);
   }
   EXPECT_EQ(names.size(), all.size());
   EXPECT_EQ(targets.size(), all.size()) << "two parameters share a field";

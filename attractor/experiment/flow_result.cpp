@@ -198,9 +198,8 @@ Json summary(const FlowRecord& r, double wall_seconds) {
   json["log10_solver_time"] = number(log10_of(r.solver_time));
   json["engine"] = r.engine;
   json["velocity_error"] = number(r.velocity_error);
-  json["tolerance_used"] = stepper_of(r.parameters) == "adaptive"
-                               ? Json(std::max(r.parameters.tolerance, r.loosened))
-                               : Json();
+  json["tolerance_used"] =
+      is_adaptive(r.parameters) ? Json(std::max(r.parameters.tolerance, r.loosened)) : Json();
   json["perturbation_grows"] = r.grows ? Json(*r.grows) : Json();
   json["log10_growth_rate"] = number(r.log10_growth);
   if (r.parameters.mask == "causal" && r.parameters.space == "sphere") add_leaders(r, json);

@@ -49,7 +49,7 @@ FlowParameters finer(const FlowParameters& parameters, std::size_t tokens, std::
         fmt::format("verify follows the same noise with steps four times finer: noise-substeps = "
                     "{} must be a multiple of 4",
                     p.noise_substeps));
-  if (stepper_of(p) != "adaptive") {
+  if (!is_adaptive(p)) {
     p.step /= 4;
     if (p.noise > 0 || p.common_noise > 0) p.noise_substeps /= 4;  // the same path
     refine_engine(p, tokens, dim);

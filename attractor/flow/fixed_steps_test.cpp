@@ -59,7 +59,9 @@ Seen walked(const Tableau& method, double step, double end, std::size_t outputs,
                     .step = [&](const Step& s) { seen.steps.push_back(s.h); }};
   EXPECT_EQ(run(flow, method, plan, progress, hooks), Status::complete);
   seen.count = progress.steps;
-  if (!method.layer_map) EXPECT_EQ(progress.time.value(), end);
+  if (!method.layer_map) {
+    EXPECT_EQ(progress.time.value(), end);
+  }
   return seen;
 }
 

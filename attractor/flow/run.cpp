@@ -11,7 +11,7 @@ namespace {
 // Steps in a row that t cannot resolve. On the sphere they are the last approach of two clusters
 // after e^{c beta} (about beta of them); in R^d they are a blow-up in finite time.
 constexpr std::uint64_t kStalledSteps = 20'000;
-constexpr double kNoiseShare = 0.25;  // above the sum of |b - b_hat| of Dormand and Prince, 0.16
+constexpr double kNoiseShare = 0.25;  // at least
 constexpr double kBalanced = 40;      // ln of what a perturbation grows by meanwhile: to order one
 constexpr double kCancelled = 1e-4;   // what is left of the pulls near an equilibrium
 constexpr double kSlowest = 1e-60, kFastest = 1e60;  // speeds outside call for another unit of time
@@ -25,6 +25,10 @@ class Loop {
     noisy_ = method.stochastic && (flow.noise() > 0 || flow.common_noise() > 0);
     if (!p_.started) p_.log_unit = flow.log_unit();
     if (!method.adaptive()) plan_fixed_steps();
+    // Errors of drifts count in an estimate as its weights do.
+    double weights = 0;
+    for (const double e : method.error) weights += std::abs(e);
+    noise_share_ = std::max(kNoiseShare, 1.5 * weights);
   }
 
   Status run() {
@@ -152,6 +156,7 @@ class Loop {
     const auto error = stepper_.attempt(flow_, p_.time, p_.state, h, p_.log_unit, stop_, p_.steps);
     if (!error) return Status::interrupted;
     if (std::isnan(*error)) return Status::not_finite;
+    stepper_.prepare_dense(flow_, p_.time, p_.log_unit);
     const Time counted(static_cast<double>(p_.steps + 1) * fixed_step_, p_.log_unit);
     const Time after = last && !passes_end_ ? plan_.end : counted;
     commit({p_.time, h, p_.log_unit, p_.state, stepper_.next(), stepper_}, after);
@@ -164,8 +169,11 @@ class Loop {
     // faster.
     const double pace = std::max(speed, std::exp(std::min(700.0, p_.log_unit - flow_.log_unit())));
     if (remaining <= 0) return rest(Status::complete);  // below the resolution of t
-    if (p_.step == 0) p_.step = 0.1 * std::pow(plan_.tolerance, 0.25) / (speed > 0 ? speed : pace);
-    const double noise = kNoiseShare * flow_.largest(flow_.drift_error());
+    // The estimate is of size h^order, and is held at the tolerance for a unit of time.
+    const double order = stepper_.tableau().order;
+    if (p_.step == 0)
+      p_.step = 0.1 * std::pow(plan_.tolerance, 1 / (order - 1)) / (speed > 0 ? speed : pace);
+    const double noise = noise_share_ * flow_.largest(flow_.drift_error());
     const double loosened = p_.loosened;
     Rejected before;
     bool was_rejected = false;
@@ -184,8 +192,9 @@ class Loop {
       }
       const double length = std::min(1.0, h * pace);
       const double ratio = *error == 0 ? 0 : *error / (tolerance() * length);
-      const double power = length < 1 ? 1. / 4 : 1. / 5;
+      const double power = length < 1 ? 1 / (order - 1) : 1 / order;
       if (ratio <= 1) {
+        stepper_.prepare_dense(flow_, p_.time, p_.log_unit);
         const double share = flow_.share_in_piece(
             [&](double theta, std::span<double> state) { stepper_.interpolate(theta, state); });
         if (share < 1) {
@@ -212,8 +221,9 @@ class Loop {
 
   double tolerance() const { return std::max(plan_.tolerance, p_.loosened); }
 
-  // Errors of the method fall like h^4 per unit of time, those of the drift itself not at all. If a
-  // shorter step was hardly better and `noise` explains it, shorter ones would never be accepted.
+  // Errors of the method fall like h^2 per unit of time or faster, those of the drift itself not at
+  // all. If a shorter step was hardly better and `noise` explains it, shorter ones would never be
+  // accepted.
   struct Rejected {
     double error = 0, h = 0;
   };
@@ -254,7 +264,7 @@ class Loop {
   std::function<bool()> stop_;
   Stepper stepper_;
   std::uint64_t fixed_steps_ = 0;
-  double fixed_step_ = 0, last_step_ = 0;
+  double fixed_step_ = 0, last_step_ = 0, noise_share_ = 0;
   bool passes_end_ = false;                                                   // the last layer
   double longest_step_ = std::numeric_limits<double>::infinity(), pull_ = 0;  // in balance
   bool noisy_ = false;

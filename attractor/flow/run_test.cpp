@@ -29,6 +29,20 @@ class Polar final : public Flow {
   double log_rate_;
 };
 
+// The same, counting.
+class Counted final : public Flow {
+ public:
+  mutable std::size_t drifts = 0;
+  const Space& space() const override { return flow_.space(); }
+  void drift(std::span<const double> x, double log_unit, std::span<double> out) const override {
+    ++drifts;
+    flow_.drift(x, log_unit, out);
+  }
+
+ private:
+  Polar flow_;
+};
+
 std::vector<double> at_angle(double angle) { return {std::cos(angle), 0, std::sin(angle)}; }
 double exact_angle(double start, double t) {
   return 2 * std::atan(std::tan(start / 2) * std::exp(-t));
@@ -104,8 +118,60 @@ TEST(DormandPrince, ConvergesWithOrderFiveAtFixedSteps) {
   EXPECT_NEAR(slope([&](double h) { return final_error(method, h); }, 1. / 16, 1. / 64), 5, 0.1);
 }
 
+TEST(EmbeddedPairs, ConvergeWithTheirOrderAtFixedSteps) {
+  for (Tableau method : {bogacki_shampine(), dormand_prince_8()}) {
+    method.error.clear();
+    const double coarse = method.order == 3 ? 1. / 64 : 1. / 2;
+    EXPECT_NEAR(slope([&](double h) { return final_error(method, h); }, coarse, coarse / 4),
+                method.order, 0.35)
+        << method.name;
+    EXPECT_NEAR(slope([&](double h) { return clocked_error(method, h); }, coarse, coarse / 4),
+                method.order, 0.35)
+        << method.name;
+  }
+}
+
+// The estimate is of size h^order: one step of 2h against one of h.
+TEST(EmbeddedPairs, EstimateTheirErrorWithTheirOrder) {
+  for (const Tableau& method : {bogacki_shampine(), dormand_prince(), dormand_prince_8()}) {
+    const Polar flow;
+    const std::vector<double> x = at_angle(1.1);
+    const auto estimate = [&](double h) {
+      Stepper stepper(method);
+      return *stepper.attempt(flow, {}, x, h, 0);
+    };
+    const double h = method.order == 8 ? 0.3 : 0.02;
+    EXPECT_NEAR(std::log2(estimate(2 * h) / estimate(h)), method.order, 0.5) << method.name;
+  }
+}
+
+// Errors follow the tolerance with every pair; the higher the order, the fewer drifts a fine
+// tolerance takes.
+TEST(EmbeddedPairs, KeepTheTolerance) {
+  std::vector<std::size_t> drifts;
+  for (const Tableau& method : {bogacki_shampine(), dormand_prince(), dormand_prince_8()})
+    for (double tolerance : {1e-5, 1e-8, 1e-12}) {
+      if (method.order == 3 && tolerance < 1e-8) continue;  // a million steps
+      Counted flow;
+      Progress progress{.state = at_angle(2.5)};
+      double within = 0;
+      Hooks hooks;
+      hooks.output = [&](const Time& t, std::span<const double> x) {
+        within = std::max(within, std::abs(angle_of(x) - exact_angle(2.5, t.value())));
+      };
+      Plan plan{.end = Time(6), .tolerance = tolerance};
+      for (int k = 0; k <= 61; ++k) plan.outputs.emplace_back(6 * k / 61.0);
+      ASSERT_EQ(run(flow, method, plan, progress, hooks), Status::complete) << method.name;
+      EXPECT_LT(within, 10 * tolerance + 1e-14) << method.name << " " << tolerance;
+      if (tolerance < 1e-5) drifts.push_back(flow.drifts);  // of 3: 1e-8; of 5, 8: 1e-8, 1e-12
+    }
+  EXPECT_LT(10 * drifts[1], drifts[0]);
+  EXPECT_LT(2 * drifts[4], drifts[2]);
+}
+
 TEST(DenseOutput, IsWithinOneOrderOfTheMethod) {
-  for (Tableau method : {euler(), rk4(), dormand_prince()}) {
+  for (Tableau method :
+       {euler(), rk4(), bogacki_shampine(), dormand_prince(), dormand_prince_8()}) {
     method.error.clear();
     const auto error = [&](double h) {
       Polar flow;
@@ -120,7 +186,8 @@ TEST(DenseOutput, IsWithinOneOrderOfTheMethod) {
       EXPECT_EQ(run(flow, method, plan, progress, hooks), Status::complete);
       return worst;
     };
-    const double order = slope(error, 1. / 16, 1. / 64);
+    const double coarse = method.order == 8 ? 1. / 2 : 1. / 16;
+    const double order = slope(error, coarse, coarse / 4);
     EXPECT_GT(order, std::max(1, method.order - 1) - 0.1) << method.name;
   }
 }

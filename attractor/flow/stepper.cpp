@@ -16,7 +16,7 @@ namespace {
 
 /// The terms factor * k of a weighted sum that are not zero.
 struct Terms {
-  static constexpr std::size_t kMost = 8;
+  static constexpr std::size_t kMost = 16;
   std::size_t count = 0;
   double factor[kMost];
   const double* k[kMost];
@@ -108,7 +108,7 @@ Stepper::Stepper(Tableau tableau, const Noise& noise)
       own_noise_(noise.seed, "noise"),
       common_noise_(noise.seed, "common noise"),
       substeps_(noise.substeps),
-      stage_(tableau_.stages()) {}
+      stage_(tableau_.stages() + tableau_.dense_a.size()) {}
 
 // out = x + h sum_s weights[s] k_s over the coordinates [begin, end).
 void Stepper::combine(const std::vector<double>& weights, std::size_t begin, std::size_t end,
@@ -130,6 +130,20 @@ std::span<const double> Stepper::drift(const Flow& flow, const Time& now,
   return stage_[0];
 }
 
+// k_stage at x + h sum_r a_r k_r, which `point` holds afterwards.
+void Stepper::evaluate(const Flow& flow, const Time& start, double log_unit, std::size_t stage,
+                       const std::vector<double>& a, std::span<double> point) {
+  const std::size_t dim = space_->dim(), points = from_.size() / dim;
+  parallel_for(points, grain(dim), [&](std::size_t begin, std::size_t end) {
+    combine(a, begin * dim, end * dim, point.data() + begin * dim);
+    retract_points(*space_, point.subspan(begin * dim, (end - begin) * dim));
+  });
+  const double share = std::accumulate(a.begin(), a.end(), 0.0);
+  stage_[stage].resize(from_.size());
+  flow.drift_at(start.after(share * h_, log_unit), point, log_unit, stage_[stage]);
+  ++evaluations_;
+}
+
 std::optional<double> Stepper::attempt(const Flow& flow, const Time& start,
                                        std::span<const double> state, double h, double log_unit,
                                        const std::function<bool()>& stop, std::uint64_t step) {
@@ -138,26 +152,27 @@ std::optional<double> Stepper::attempt(const Flow& flow, const Time& start,
   from_ = state;
   h_ = h;
   next_.resize(state.size());
-  const std::size_t dim = space_->dim(), points = state.size() / dim;
-  const auto move = [&](const std::vector<double>& weights) {
-    parallel_for(points, grain(dim), [&](std::size_t begin, std::size_t end) {
-      combine(weights, begin * dim, end * dim, next_.data() + begin * dim);
-      retract_points(*space_, std::span(next_).subspan(begin * dim, (end - begin) * dim));
-    });
-  };
-  for (std::size_t s = 1; s < stage_.size(); ++s) {
+  for (std::size_t s = 1; s < tableau_.stages(); ++s) {
     if (stop && stop()) return std::nullopt;
-    stage_[s].resize(state.size());
-    move(tableau_.a[s]);
-    const std::vector<double>& a = tableau_.a[s];
-    const double share = std::accumulate(a.begin(), a.end(), 0.0);
-    flow.drift_at(start.after(share * h, log_unit), next_, log_unit, stage_[s]);
-    ++evaluations_;
+    evaluate(flow, start, log_unit, s, tableau_.a[s], next_);
   }
   // With first-same-as-last the final stage already sits at the result.
-  if (!tableau_.first_same_as_last) move(tableau_.b);
+  if (!tableau_.first_same_as_last) {
+    const std::size_t dim = space_->dim();
+    parallel_for(state.size() / dim, grain(dim), [&](std::size_t begin, std::size_t end) {
+      combine(tableau_.b, begin * dim, end * dim, next_.data() + begin * dim);
+      retract_points(*space_, std::span(next_).subspan(begin * dim, (end - begin) * dim));
+    });
+  }
   if (tableau_.stochastic) add_noise(flow, log_unit, step);
-  return flow.largest(error_norm());
+  return error(flow);
+}
+
+void Stepper::prepare_dense(const Flow& flow, const Time& start, double log_unit) {
+  if (tableau_.dense_a.empty()) return;
+  std::vector<double> point(from_.size());
+  for (std::size_t s = 0; s < tableau_.dense_a.size(); ++s)
+    evaluate(flow, start, log_unit, tableau_.stages() + s, tableau_.dense_a[s], point);
 }
 
 // The kick is tangent where the drift has led; the order of the two does not matter to order h.
@@ -189,15 +204,21 @@ void Stepper::add_noise(const Flow& flow, double log_unit, std::uint64_t step) {
   });
 }
 
-double Stepper::error_norm() const {
+double Stepper::error(const Flow& flow) const {
+  const double error = flow.largest(error_norm(tableau_.error));
+  if (tableau_.error_low.empty() || !(error > 0)) return error;
+  return error * error / std::hypot(error, 0.1 * flow.largest(error_norm(tableau_.error_low)));
+}
+
+double Stepper::error_norm(const std::vector<double>& weights) const {
   const std::size_t dim = space_->dim(), points = next_.size() / dim;
   std::vector<double> block_error((points + grain(dim) - 1) / grain(dim), 0.0);
   parallel_for(points, grain(dim), [&](std::size_t begin, std::size_t end) {
     if (!finite(std::span(next_).subspan(begin * dim, (end - begin) * dim)))
       block_error[begin / grain(dim)] = std::numeric_limits<double>::quiet_NaN();
-    else if (!tableau_.error.empty())
+    else if (!weights.empty())
       block_error[begin / grain(dim)] =
-          largest_error(*space_, tableau_.error, h_, stage_, next_, begin, end);
+          largest_error(*space_, weights, h_, stage_, next_, begin, end);
   });
   double worst = 0;
   for (double error : block_error) {
@@ -225,7 +246,7 @@ void Stepper::interpolate(double theta, std::span<double> out) const {
 void Stepper::accept(std::vector<double>& state) {
   std::swap(state, next_);
   drift_known_ = tableau_.first_same_as_last;
-  if (drift_known_) std::swap(stage_.front(), stage_.back());
+  if (drift_known_) std::swap(stage_.front(), stage_[tableau_.stages() - 1]);
 }
 
 }  // namespace attractor::flow

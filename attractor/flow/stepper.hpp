@@ -35,6 +35,8 @@ class Stepper {
                                 double h, double log_unit, const std::function<bool()>& stop = {},
                                 std::uint64_t step = 0);
   std::span<const double> next() const { return next_; }
+  /// What interpolation needs beyond the stages of the step, where the method has such.
+  void prepare_dense(const Flow& flow, const Time& start, double log_unit);
 
   /// Point `index` (or the whole state) at t + theta h of the last attempt, retracted.
   void interpolate_point(std::size_t index, double theta, std::span<double> out) const;
@@ -54,7 +56,10 @@ class Stepper {
  private:
   void combine(const std::vector<double>& weights, std::size_t begin, std::size_t end,
                double* out) const;
-  double error_norm() const;
+  double error_norm(const std::vector<double>& weights) const;
+  double error(const Flow& flow) const;
+  void evaluate(const Flow& flow, const Time& start, double log_unit, std::size_t stage,
+                const std::vector<double>& a, std::span<double> point);
   void add_noise(const Flow& flow, double log_unit, std::uint64_t step);
 
   Tableau tableau_;

@@ -34,6 +34,17 @@ std::vector<double> dormand_prince_quartic(double t) {
   return weights;
 }
 
+// Of both ends; its last stage sits at the result.
+std::vector<double> bogacki_shampine_cubic(double t) {
+  const double b[4] = {2. / 9, 1. / 3, 4. / 9, 0}, rest = 1 - t;
+  std::vector<double> weights(4);
+  for (std::size_t s = 0; s < 4; ++s) {
+    const double first = s == 0 ? 1 : 0, last = s == 3 ? 1 : 0;
+    weights[s] = t * (b[s] + rest * (first - b[s] + t * (2 * b[s] - first - last)));
+  }
+  return weights;
+}
+
 }  // namespace
 
 Tableau layers() { return {.name = "layers", .order = 1, .a = {{}}, .b = {1}, .layer_map = true}; }
@@ -69,11 +80,24 @@ Tableau dormand_prince() {
       .first_same_as_last = true};
 }
 
+Tableau bogacki_shampine() {
+  return {.name = "adaptive3",
+          .order = 3,
+          .a = {{}, {1. / 2}, {0, 3. / 4}, {2. / 9, 1. / 3, 4. / 9}},
+          .b = {2. / 9, 1. / 3, 4. / 9, 0},
+          .error = {-5. / 72, 1. / 12, 1. / 9, -1. / 8},
+          .dense = bogacki_shampine_cubic,
+          .first_same_as_last = true};
+}
+
 Tableau tableau_named(std::string_view name) {
-  for (const Tableau& t : {layers(), euler(), rk4(), dormand_prince(), euler_maruyama()})
+  for (const Tableau& t : {layers(), euler(), rk4(), dormand_prince(), bogacki_shampine(),
+                           dormand_prince_8(), euler_maruyama()})
     if (t.name == name) return t;
-  throw Error(fmt::format(
-      "stepper '{}' is unknown; allowed: layers, euler, rk4, adaptive, euler-maruyama", name));
+  throw Error(
+      fmt::format("stepper '{}' is unknown; allowed: layers, euler, rk4, adaptive, adaptive3, "
+                  "adaptive8, euler-maruyama",
+                  name));
 }
 
 }  // namespace attractor::flow

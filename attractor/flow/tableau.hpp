@@ -1,7 +1,9 @@
 // A Runge-Kutta method is its numbers:  k_s = f(x + h sum_r a_sr k_r),  x(t + h) = x + h sum_s b_s
-// k_s. `order` is checked by the order test. `error` holds b - b_hat of the embedded method (empty:
-// fixed step); dense(theta) gives the weights of x(t + theta h), 0 <= theta <= 1, to within one
-// order of the method.
+// k_s. `order` is checked by the order test, and decides how steps follow errors: `error` holds b -
+// b_hat of the embedded method (empty: fixed step), whose difference is of size h^order. With a
+// second one of lower order the estimate is e^2 / sqrt(e^2 + e_low^2 / 100) (Hairer, Norsett,
+// Wanner, II.10). dense(theta) gives the weights of x(t + theta h), 0 <= theta <= 1, to within one
+// order of the method; the stages of `dense_a` are made for it alone, after a step is accepted.
 #pragma once
 
 #include <string_view>
@@ -13,8 +15,9 @@ struct Tableau {
   std::string_view name;
   int order = 0;
   std::vector<std::vector<double>> a;  // row s has s entries
-  std::vector<double> b, error;
+  std::vector<double> b, error, error_low = {};
   std::vector<double> (*dense)(double theta) = nullptr;  // null: only step ends are defined
+  std::vector<std::vector<double>> dense_a = {};
   bool layer_map = false;  // stage 1 is the layer's increment, not the projected drift
   bool first_same_as_last = false;
   bool stochastic = false;  // the step ends with the flow's noise
@@ -32,10 +35,16 @@ Tableau rk4();
 /// Dormand and Prince (1980), 5(4), with Shampine's continuous extension of order 4.
 Tableau dormand_prince();
 
+/// Bogacki and Shampine (1989), 3(2), with the Hermite cubic: few stages, for coarse tolerances.
+Tableau bogacki_shampine();
+/// Dormand and Prince, 8(5,3): for fine tolerances (dormand_prince_8.cpp).
+Tableau dormand_prince_8();
+
 /// x <- retract(x + h drift + P sqrt(2 kappa h) xi), xi standard normal. Weak order 1.
 Tableau euler_maruyama();
 
-/// By its command-line name: layers, euler, rk4, adaptive. Throws Error on another name.
+/// By its name: layers, euler, rk4, adaptive, adaptive3, adaptive8, euler-maruyama. Throws Error on
+/// another one.
 Tableau tableau_named(std::string_view name);
 
 }  // namespace attractor::flow

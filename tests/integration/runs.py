@@ -169,7 +169,7 @@ class Edges(RunTest):
 
     def test_time_0_leaves_the_start(self):
         rows = np.array([[1.0, 0, 0], [0, 0.6, 0.8], [0, 0, -1]])
-        for stepper in ("adaptive", "layers", "euler", "rk4"):
+        for stepper in ("adaptive", "adaptive3", "adaptive8", "layers", "euler", "rk4"):
             with self.subTest(stepper):
                 self.assert_close(self.final(*self.from_rows(*rows), "--stepper", stepper, "--time", 0), rows)
                 self.assertEqual(self.answer("--stepper", stepper, "--time", 0)["steps"], 0)

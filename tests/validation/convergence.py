@@ -40,6 +40,17 @@ class Orders(ProgramTest):
             order = 4 * math.log(error[0] / error[1]) / math.log(100)
             self.assertAlmostEqual(order, 5, delta=0.1)
 
+    def test_orders_of_the_other_adaptive_methods(self):
+        # An estimate ~ h^p held at tolerance * h gives h ~ tolerance^{1/(p-1)}, errors ~ tolerance^{p/(p-1)}.
+        for stepper, order, tolerances in (("adaptive3", 3, (1e-5, 1e-7)), ("adaptive8", 8, (1e-6, 1e-9))):
+            for seed in (1, 2):
+                error = [self.answer("--tokens", 40, "--dim", 5, "--beta", 4, "--time", 2, "--stepper", stepper, "--seed", seed,
+                                     "--tolerance", tolerance, "--merge-radius", "off", "--verify")["verified_error"]
+                         for tolerance in tolerances]
+                power = math.log(error[0] / error[1]) / math.log(tolerances[0] / tolerances[1])
+                self.assertAlmostEqual(power, order / (order - 1), delta=0.15)
+                self.assertLess(error[1], 10 * tolerances[1])
+
     def test_error_is_proportional_to_the_tolerance(self):
         for dynamics in ("sa", "usa"):
             for tolerance in (1e-6, 1e-8, 1e-10):
