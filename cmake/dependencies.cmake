@@ -4,6 +4,11 @@ find_package(Eigen3 REQUIRED NO_MODULE)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(hwy REQUIRED)
+# Instruction sets the kernels are not compiled for, here and in the tests: SSSE3 and SSE4 without
+# AVX2 (processors before 2014, which take the portable code), and scalable vectors (SVE, RVV), which
+# cannot stand in the arrays of vectors of the kernels. Left: portable, AVX2, AVX-512, NEON.
+target_compile_definitions(hwy::hwy INTERFACE
+  "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128|HWY_RVV)")
 find_package(tomlplusplus REQUIRED)
 find_package(HDF5 REQUIRED COMPONENTS C)
 find_package(CLI11 REQUIRED)

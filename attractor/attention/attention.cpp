@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 
+#include "attractor/base/dense.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/scratch.hpp"
 #include "attractor/kernels/attention_rows.hpp"
@@ -69,9 +69,8 @@ double Attention::logit_bound() const {
   const Matrix q = query.empty() ? identity : Matrix(Map(query.data(), d, d));
   const Matrix k = key.empty() ? identity : Matrix(Map(key.data(), d, d));
   const Matrix product = q.transpose() * k;
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> squared(product.transpose() * product,
-                                                               Eigen::EigenvaluesOnly);
-  return beta * std::sqrt(std::max(0.0, squared.eigenvalues().maxCoeff()));
+  const auto squared = (product.transpose() * product).eval();
+  return beta * std::sqrt(std::max(0.0, symmetric_eigenvalues(squared).maxCoeff()));
 }
 
 AttentionSums::Partition AttentionSums::partition(std::size_t row, double own_mass) const {

@@ -1,10 +1,11 @@
 #include "attractor/attention/sinkhorn.hpp"
 
-#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <span>
+
+#include "attractor/base/dense.hpp"
 
 namespace attractor {
 namespace {
@@ -85,9 +86,7 @@ class Acceleration {
     last_image_ = image;
     const Eigen::Index columns = std::min<Eigen::Index>(seen_++, kDepth);
     if (columns == 0) return image;
-    Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr;
-    qr.setThreshold(1e-12);
-    qr.compute(residuals_.leftCols(columns));
+    const PivotedQr qr(residuals_.leftCols(columns), 1e-12);
     return image - images_.leftCols(columns) * qr.solve(residual);
   }
 

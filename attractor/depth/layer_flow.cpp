@@ -2,16 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <unsupported/Eigen/MatrixFunctions>
 #include <utility>
 
 #include "attractor/attention/attention.hpp"
 #include "attractor/attention/weights.hpp"
 #include "attractor/base/error.hpp"
+#include "attractor/base/matrix_exponential.hpp"
 #include "attractor/base/threads.hpp"
 
 namespace attractor::depth {
@@ -38,7 +38,7 @@ AttentionLayer rescaled_layer(AttentionLayer layer, double time) {
   if (head.value.empty())
     growth *= std::exp(saturates ? std::min(time, 230.0) : time);
   else
-    growth = Matrix((time * Eigen::Map<const Matrix>(head.value.data(), d, d)).exp());
+    growth = matrix_exponential(time * Eigen::Map<const Matrix>(head.value.data(), d, d));
   head.query = product(head.query, growth);
   head.key = product(head.key, growth);
   return layer;

@@ -5,12 +5,12 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <cmath>
 #include <functional>
-#include <unsupported/Eigen/MatrixFunctions>
 
 #include "attractor/attention/weights.hpp"
+#include "attractor/base/matrix_exponential.hpp"
 #include "attractor/depth/attention_flow.hpp"
 #include "attractor/flow/run.hpp"
 #include "attractor/meanfield/equiangular.hpp"
@@ -157,7 +157,7 @@ TEST(LayerFlow, CausalTokensApproachTheFirstAtTheirOwnRates) {
   for (Eigen::Index k = 0; k < static_cast<Eigen::Index>(kTokens); ++k)
     for (Eigen::Index j = 0; j <= k; ++j) linear(k, j) += 1 / static_cast<double>(k + 1);
   const double time = 6;
-  const Eigen::VectorXd exact = Eigen::MatrixXd((time * linear).exp()) * angles;
+  const Eigen::VectorXd exact = matrix_exponential(time * linear) * angles;
   const auto x = flow_to(a, start, time);
   for (std::size_t k = 0; k < kTokens; ++k)
     EXPECT_NEAR(std::atan2(x[2 * k + 1], x[2 * k]), exact(static_cast<Eigen::Index>(k)), 1e-11);
@@ -232,7 +232,7 @@ TEST(LayerFlow, RescaledTokensAreThoseOfTheEuclideanFlow) {
   using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   const Matrix v = Eigen::Map<const Matrix>(a.layer.heads[0].value.data(), 3, 3);
   const Matrix back =
-      Eigen::Map<const Matrix>(x.data(), 6, 3) * Matrix((-time * v).exp()).transpose();
+      Eigen::Map<const Matrix>(x.data(), 6, 3) * matrix_exponential(-time * v).transpose();
   EXPECT_LT((back - Eigen::Map<const Matrix>(z.data(), 6, 3)).norm(), 1e-10);
 }
 

@@ -1,6 +1,6 @@
 #include "attractor/depth/offset_flow.hpp"
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <limits>

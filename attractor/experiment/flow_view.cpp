@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -10,6 +9,8 @@
 #include <numeric>
 #include <tuple>
 #include <utility>
+
+#include "attractor/base/dense.hpp"
 
 namespace attractor::experiment {
 namespace {
@@ -105,13 +106,13 @@ Components principal_components(const FlowRecord& record, const std::vector<std:
   const bool tall = rows.rows() >= rows.cols();
   const Eigen::MatrixXd square =
       tall ? Eigen::MatrixXd(rows.transpose() * rows) : Eigen::MatrixXd(rows * rows.transpose());
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(square);
+  const SymmetricEigen eigen = symmetric_eigen(square);
   const double all = square.trace();
   double seen = 0;
   for (Eigen::Index k = 0; k < std::min<Eigen::Index>(3, square.rows()); ++k) {
     const Eigen::Index column = square.rows() - 1 - k;  // eigenvalues ascend
-    seen += std::max(0.0, solver.eigenvalues()[column]);
-    Eigen::VectorXd direction = solver.eigenvectors().col(column);
+    seen += std::max(0.0, eigen.values[column]);
+    Eigen::VectorXd direction = eigen.vectors.col(column);
     if (!tall) direction = rows.transpose() * direction;
     if (direction.norm() > 0) direction.normalize();
     Eigen::Index largest = 0;

@@ -11,10 +11,6 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "attractor/kernels/attention_rows.cpp"
-// Arrays of vectors below: scalable vectors (SVE, RVV) cannot be stored in them.
-#ifndef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
-#endif
 #include "hwy/foreach_target.h"
 // After foreach_target.
 #include "attractor/kernels/exp-inl.hpp"

@@ -1,13 +1,13 @@
 #include "attractor/kernels/attention_rows.hpp"
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <cmath>
 #include <vector>
 
 #include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
+#include "tests/support/simd_targets.hpp"
 
 namespace attractor::kernels {
 namespace {
@@ -104,13 +104,6 @@ TEST_P(EveryTarget, LogitRowsEqualPlainLoopsAtOddSizes) {
         }
       }
     }
-}
-
-std::vector<int64_t> every_target() {
-  std::vector<int64_t> targets;
-  for (int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1)
-    targets.push_back(left & -left);
-  return targets;
 }
 
 std::string target_name(const testing::TestParamInfo<int64_t>& target) {

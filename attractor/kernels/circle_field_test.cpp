@@ -16,6 +16,7 @@
 #include "attractor/base/threads.hpp"
 #include "attractor/kernels/circle_series.hpp"
 #include "hwy/highway.h"
+#include "tests/support/simd_targets.hpp"
 
 namespace attractor::kernels {
 namespace {
@@ -181,14 +182,7 @@ TEST_P(CircleFieldTarget, KeepsTheAccuracyToo) {
       EXPECT_LE(worst_error({40, 1e-12, n}, make(n, 3), weighted, 9), 1);
 }
 
-std::vector<int64_t> targets() {
-  std::vector<int64_t> list;
-  for (int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1)
-    list.push_back(left & -left);
-  return list;
-}
-
-INSTANTIATE_TEST_SUITE_P(EveryTarget, CircleFieldTarget, testing::ValuesIn(targets()),
+INSTANTIATE_TEST_SUITE_P(EveryTarget, CircleFieldTarget, testing::ValuesIn(every_target()),
                          [](const auto& target) {
                            return std::string(hwy::TargetName(target.param));
                          });

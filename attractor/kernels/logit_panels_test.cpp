@@ -1,7 +1,6 @@
 #include "attractor/kernels/logit_panels.hpp"
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <cmath>
 #include <limits>
@@ -10,6 +9,7 @@
 
 #include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
+#include "tests/support/simd_targets.hpp"
 
 namespace attractor::kernels {
 namespace {
@@ -123,13 +123,6 @@ TEST_P(PanelsOnEveryTarget, RowProductsAreMatrixTimesRow) {
                         1e-16 * static_cast<double>((dim + 1) * size));
           }
       }
-}
-
-std::vector<int64_t> every_target() {
-  std::vector<int64_t> targets;
-  for (int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1)
-    targets.push_back(left & -left);
-  return targets;
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, PanelsOnEveryTarget, testing::ValuesIn(every_target()),

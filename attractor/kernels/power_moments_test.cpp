@@ -16,6 +16,7 @@
 #include "attractor/kernels/power_passes.hpp"
 #include "attractor/kernels/power_series.hpp"
 #include "hwy/highway.h"
+#include "tests/support/simd_targets.hpp"
 
 namespace attractor::kernels {
 namespace {
@@ -267,14 +268,7 @@ TEST_P(PowerMomentsTarget, KeepsTheErrorAtOddSizes) {
     }
 }
 
-std::vector<int64_t> power_targets() {
-  std::vector<int64_t> list;
-  for (int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1)
-    list.push_back(left & -left);
-  return list;
-}
-
-INSTANTIATE_TEST_SUITE_P(EveryTarget, PowerMomentsTarget, testing::ValuesIn(power_targets()),
+INSTANTIATE_TEST_SUITE_P(EveryTarget, PowerMomentsTarget, testing::ValuesIn(every_target()),
                          [](const auto& target) { return hwy::TargetName(target.param); });
 
 TEST(PowerMoments, DoNotDependOnTheThreads) {

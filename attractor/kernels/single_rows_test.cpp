@@ -1,7 +1,6 @@
 #include "attractor/kernels/single_rows.hpp"
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +14,7 @@
 #include "attractor/kernels/logit_panels.hpp"
 #include "attractor/kernels/symmetric_rows.hpp"
 #include "tests/support/row_data.hpp"
+#include "tests/support/simd_targets.hpp"
 
 namespace attractor::kernels {
 namespace {
@@ -208,13 +208,6 @@ TEST_P(SingleOnEveryTarget, SymmetricRowsEqualPlainLoopsAtOddSizes) {
       const Errors e = distance_errors({dim, x, {}, m, 4.0, 0}, true);
       EXPECT_LT(std::max({e.weight, e.pull}), single_error(8, dim)) << dim << " " << n;
     }
-}
-
-std::vector<int64_t> every_target() {
-  std::vector<int64_t> targets;
-  for (int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1)
-    targets.push_back(left & -left);
-  return targets;
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, SingleOnEveryTarget, testing::ValuesIn(every_target()),

@@ -16,6 +16,7 @@
 #include "attractor/base/threads.hpp"
 #include "attractor/kernels/sphere_cells.hpp"
 #include "hwy/highway.h"
+#include "tests/support/simd_targets.hpp"
 
 namespace attractor::kernels {
 namespace {
@@ -275,14 +276,7 @@ TEST_P(SphereFieldTarget, KeepsTheAccuracyToo) {
     }
 }
 
-std::vector<int64_t> sphere_targets() {
-  std::vector<int64_t> list;
-  for (int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1)
-    list.push_back(left & -left);
-  return list;
-}
-
-INSTANTIATE_TEST_SUITE_P(EveryTarget, SphereFieldTarget, testing::ValuesIn(sphere_targets()),
+INSTANTIATE_TEST_SUITE_P(EveryTarget, SphereFieldTarget, testing::ValuesIn(every_target()),
                          [](const auto& target) {
                            return std::string(hwy::TargetName(target.param));
                          });

@@ -1,7 +1,6 @@
 #include "attractor/kernels/symmetric_rows.hpp"
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <cmath>
 #include <string>
@@ -10,6 +9,7 @@
 #include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
 #include "tests/support/row_data.hpp"
+#include "tests/support/simd_targets.hpp"
 
 namespace attractor::kernels {
 namespace {
@@ -79,13 +79,6 @@ TEST_P(SymmetricOnEveryTarget, EqualsLongDoubleSumsAtOddSizes) {
         EXPECT_LT(e.pull, 5e-15) << where;
       }
     }
-}
-
-std::vector<int64_t> every_target() {
-  std::vector<int64_t> targets;
-  for (int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1)
-    targets.push_back(left & -left);
-  return targets;
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, SymmetricOnEveryTarget, testing::ValuesIn(every_target()),

@@ -1,7 +1,6 @@
 #include "attractor/kernels/system_batch.hpp"
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <cmath>
 #include <numeric>
@@ -14,6 +13,7 @@
 #include "attractor/flow/stepper.hpp"
 #include "attractor/observe/pairs.hpp"
 #include "attractor/space/space.hpp"
+#include "tests/support/simd_targets.hpp"
 
 namespace attractor::kernels {
 namespace {
@@ -141,13 +141,6 @@ TEST_P(SystemBatchEveryTarget, StepsAreThoseOfTheSingleFlow) {
 TEST_P(SystemBatchEveryTarget, LargeDimsGoThroughInChunks) {
   for (const std::size_t dim : {63, 64, 65, 130, 1024})
     expect_velocities(random_systems(3, 6, dim, true), 1e-13);
-}
-
-std::vector<int64_t> every_target() {
-  std::vector<int64_t> targets;
-  for (int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1)
-    targets.push_back(left & -left);
-  return targets;
 }
 
 std::string target_name(const testing::TestParamInfo<int64_t>& target) {

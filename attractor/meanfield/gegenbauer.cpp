@@ -1,9 +1,10 @@
 #include "attractor/meanfield/gegenbauer.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <cassert>
 #include <cmath>
 #include <numbers>
+
+#include "attractor/base/dense.hpp"
 
 namespace attractor::meanfield {
 namespace {
@@ -55,14 +56,13 @@ GaussRule gauss_rule(std::size_t dim, std::size_t nodes) {
   const auto size = static_cast<Eigen::Index>(nodes);
   Eigen::VectorXd off(std::max<Eigen::Index>(size - 1, 0));
   for (Eigen::Index l = 1; l < size; ++l) off(l - 1) = recurrence(dim, static_cast<std::size_t>(l));
-  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver;
-  solver.computeFromTridiagonal(Eigen::VectorXd::Zero(size), off, Eigen::EigenvaluesOnly);
+  const Eigen::VectorXd roots = tridiagonal_eigenvalues(Eigen::VectorXd::Zero(size), off);
   const Gegenbauer basis(dim, nodes + 1);
   std::vector<double> p(nodes + 1), slopes(nodes + 1);
   GaussRule rule{.nodes = std::vector<double>(nodes), .weights = std::vector<double>(nodes)};
   for (std::size_t k = 0; k <= (nodes - 1) / 2; ++k) {  // the other half by symmetry
     const std::size_t mirror = nodes - 1 - k;
-    double t = mirror == k ? 0.0 : solver.eigenvalues()(static_cast<Eigen::Index>(k));
+    double t = mirror == k ? 0.0 : roots(static_cast<Eigen::Index>(k));
     for (int polish = 0; polish < 2 && mirror != k; ++polish) {
       basis.values_and_slopes(t, p, slopes);
       t -= p[nodes] / slopes[nodes];

@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Core>
-#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
+#include "attractor/base/dense.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/meanfield/sphere_spectrum.hpp"
 
@@ -111,7 +110,7 @@ struct StationarySolver::Newton {
     jacobian.bottomRightCorner(count, count) = map - Eigen::MatrixXd::Identity(count, count);
     Eigen::VectorXd right(count + 1);
     right << distance, -scale.cwiseProduct(residual);
-    Eigen::VectorXd step = jacobian.partialPivLu().solve(right);
+    Eigen::VectorXd step = lu_solve(jacobian, right);
     step.tail(count) = step.tail(count).cwiseQuotient(scale);
     return step;
   }

@@ -1,12 +1,12 @@
 #include "attractor/observe/spectrum.hpp"
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <numeric>
 #include <set>
 
+#include "attractor/base/dense.hpp"
 #include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
 
@@ -93,8 +93,7 @@ std::vector<double> eigenvalues(std::span<const double> tokens, std::size_t dim,
   const Tokens x(tokens.data(), masses.size(), dim);
   const Eigen::VectorXd m = Eigen::Map<const Eigen::VectorXd>(masses.data(), masses.size());
   const Eigen::MatrixXd matrix = x.rows() < x.cols() ? weighted_gram(x, m) : second_moment(x, m);
-  const Eigen::VectorXd ascending =
-      Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(matrix, Eigen::EigenvaluesOnly).eigenvalues();
+  const Eigen::VectorXd ascending = symmetric_eigenvalues(matrix);
   std::vector<double> values(ascending.begin(), ascending.end());
   std::reverse(values.begin(), values.end());
   for (double& value : values) value = std::max(0.0, value);  // negative only by rounding

@@ -1,6 +1,6 @@
 #include "attractor/solve/active_qr.hpp"
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <Eigen/Jacobi>
 #include <algorithm>
 #include <cassert>

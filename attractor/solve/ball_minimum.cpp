@@ -1,6 +1,6 @@
 #include "attractor/solve/ball_minimum.hpp"
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 

@@ -1,6 +1,6 @@
 #include "attractor/solve/dual_active_set.hpp"
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cassert>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "attractor/solve/hard_margin.hpp"
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <limits>

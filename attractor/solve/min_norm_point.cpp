@@ -1,6 +1,6 @@
 #include "attractor/solve/min_norm_point.hpp"
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cassert>
 #include <cmath>

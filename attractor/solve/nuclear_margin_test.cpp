@@ -74,9 +74,12 @@ void make_feasible(Data& data, std::uint64_t seed) {
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 Eigen::VectorXd singular_values(const std::vector<double>& W, std::size_t a, std::size_t b) {
-  const Matrix M = Eigen::Map<const Matrix>(W.data(), static_cast<Eigen::Index>(a),
-                                            static_cast<Eigen::Index>(b));
-  return Eigen::JacobiSVD<Matrix>(M).singularValues();
+  const auto rows = static_cast<Eigen::Index>(a), columns = static_cast<Eigen::Index>(b);
+  const Eigen::Index size = std::max(rows, columns);
+  Eigen::MatrixXd square = Eigen::MatrixXd::Zero(size, size);  // needs no QR, which compiles slowly
+  square.topLeftCorner(rows, columns) = Eigen::Map<const Matrix>(W.data(), rows, columns);
+  return Eigen::JacobiSVD<Eigen::MatrixXd, Eigen::NoQRPreconditioner>(square).singularValues().head(
+      std::min(rows, columns));
 }
 
 struct Sum {

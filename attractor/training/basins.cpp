@@ -1,6 +1,5 @@
 #include "attractor/training/basins.hpp"
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <map>

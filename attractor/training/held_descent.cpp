@@ -10,7 +10,6 @@ namespace attractor::training {
 namespace {
 
 using Matrix = Eigen::MatrixXd;
-using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Vector = Eigen::VectorXd;
 constexpr Eigen::Index kWhole = 400, kKrylov = 80;
 constexpr std::size_t kSphere = SIZE_MAX;
@@ -107,12 +106,12 @@ Vector HeldDescent::at(const Vector& w) {
   return Eigen::Map<const Vector>(d.data(), w.size());
 }
 
-Eigen::ColPivHouseholderQR<Matrix> HeldDescent::normals(const Vector& w) {
+PivotedQr HeldDescent::normals(const Vector& w) {
   const Surfaces held = surfaces(view(w));
-  if (held.size() == 0) return Eigen::ColPivHouseholderQR<Matrix>(Matrix::Zero(w.size(), 1));
-  const Eigen::Map<const RowMajor> rows(held.normal.data(), static_cast<Eigen::Index>(held.size()),
-                                        w.size());
-  return Eigen::ColPivHouseholderQR<Matrix>(rows.transpose());
+  if (held.size() == 0) return PivotedQr(Matrix::Zero(w.size(), 1));
+  const Eigen::Map<const RowMatrix> rows(held.normal.data(), static_cast<Eigen::Index>(held.size()),
+                                         w.size());
+  return PivotedQr(rows.transpose());
 }
 
 Vector HeldDescent::put_on(const Vector& w) {
@@ -136,9 +135,9 @@ HeldDescent::Curvature HeldDescent::curvature(const Vector& w, double step) {
   // Coordinates of which the first `rank` are normal to the surfaces, the others tangent.
   const auto tangent = [&](Vector u) -> Vector {
     if (rank == 0) return u;
-    u.applyOnTheLeft(qr.householderQ().adjoint());
+    qr.apply_q_transposed(u);
     u.head(rank).setZero();
-    u.applyOnTheLeft(qr.householderQ());
+    qr.apply_q(u);
     return u;
   };
   const auto times = [&](const Vector& u) {
@@ -151,7 +150,7 @@ HeldDescent::Curvature HeldDescent::curvature(const Vector& w, double step) {
   const auto candidate = [&](Eigen::Index k) -> Vector {
     if (full <= kWhole) {
       Vector u = Vector::Unit(w.size(), rank + k);
-      if (rank > 0) u.applyOnTheLeft(qr.householderQ());
+      if (rank > 0) qr.apply_q(u);
       return u;
     }
     if (k > 1) return images.col(k - 2);

@@ -8,11 +8,11 @@
 // beyond it is that of a Krylov space. Cost of H: two gradients a dimension.
 #pragma once
 
-#include <Eigen/Dense>
 #include <limits>
 #include <span>
 #include <vector>
 
+#include "attractor/base/dense.hpp"
 #include "attractor/training/kinks.hpp"
 
 namespace attractor::training {
@@ -56,7 +56,7 @@ class HeldDescent {
 
  private:
   Surfaces surfaces(std::span<const double> w);
-  Eigen::ColPivHouseholderQR<Eigen::MatrixXd> normals(const Eigen::VectorXd& w);
+  PivotedQr normals(const Eigen::VectorXd& w);
 
   const Objective& objective_;
   const Kinks& kinks_;

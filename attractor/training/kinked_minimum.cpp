@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attractor/base/dense.hpp"
 #include "attractor/space/space.hpp"
 #include "attractor/training/held_descent.hpp"
 #include "attractor/training/resolved_loss.hpp"
@@ -63,12 +64,12 @@ class Standing {
     const double scale = weight_scale(objective_, e), length = std::max(1.0, w.norm());
     const auto c = held.curvature(w, 1e-5 * length / (1 + scale * length));
     if (c.basis.cols() == 0 || !c.hessian.allFinite()) return w;
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(c.hessian);
-    Vector push = eigen.eigenvectors().transpose() * (c.basis.transpose() * held.at(w));
-    const double resolved = 1e-7 * eigen.eigenvalues().cwiseAbs().maxCoeff();
+    const SymmetricEigen eigen = symmetric_eigen(c.hessian);
+    Vector push = eigen.vectors.transpose() * (c.basis.transpose() * held.at(w));
+    const double resolved = 1e-7 * eigen.values.cwiseAbs().maxCoeff();
     for (Eigen::Index j = 0; j < push.size(); ++j)
-      push[j] = eigen.eigenvalues()[j] > resolved ? push[j] / eigen.eigenvalues()[j] : 0;
-    const Vector next = held.put_on(w + c.basis * (eigen.eigenvectors() * push));
+      push[j] = eigen.values[j] > resolved ? push[j] / eigen.values[j] : 0;
+    const Vector next = held.put_on(w + c.basis * (eigen.vectors * push));
     return next.norm() > radius_ ? Vector(next * (radius_ / next.norm())) : next;
   }
 

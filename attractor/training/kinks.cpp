@@ -1,16 +1,15 @@
 #include "attractor/training/kinks.hpp"
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "attractor/base/dense.hpp"
 #include "attractor/space/space.hpp"
 
 namespace attractor::training {
 namespace {
 
-using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Vector = Eigen::VectorXd;
 constexpr double kNothing = -std::numeric_limits<double>::infinity();
 constexpr double kSame = 1e-13;  // coefficients in proportion
@@ -159,7 +158,7 @@ struct Scaled {
     for (std::size_t k = 0; k < metric.size(); ++k)
       root[static_cast<Eigen::Index>(k)] = std::sqrt(metric[k]);
     descent = Eigen::Map<const Vector>(d.data(), dim).cwiseProduct(root);
-    columns = Eigen::Map<const RowMajor>(s.normal.data(), m, dim).transpose();
+    columns = Eigen::Map<const RowMatrix>(s.normal.data(), m, dim).transpose();
     columns = root.asDiagonal() * columns;
     for (Eigen::Index a = 0; a < m; ++a) columns.col(a) *= s.jump[static_cast<std::size_t>(a)];
   }
@@ -170,7 +169,7 @@ struct Scaled {
     for (std::size_t k = 0; k < free.size(); ++k)
       some.col(static_cast<Eigen::Index>(k)) = columns.col(free[k]).normalized(), l[free[k]] = 0;
     const Vector fixed = descent + columns * l;
-    const Vector best = some.colPivHouseholderQr().solve(-fixed);
+    const Vector best = PivotedQr(some).solve(-fixed);
     for (std::size_t k = 0; k < free.size(); ++k)
       l[free[k]] = best[static_cast<Eigen::Index>(k)] / columns.col(free[k]).norm();
     return l;
@@ -260,13 +259,13 @@ SmallestDescent sliding_descent(std::span<const double> d, const Surfaces& s,
 
 std::vector<double> move_onto(const Surfaces& s, std::span<const double> heights, std::size_t dim) {
   const auto m = static_cast<Eigen::Index>(s.size());
-  const Eigen::Map<const RowMajor> normals(s.normal.data(), m, static_cast<Eigen::Index>(dim));
+  const Eigen::Map<const RowMatrix> normals(s.normal.data(), m, static_cast<Eigen::Index>(dim));
   Vector distance(m);
   for (Eigen::Index a = 0; a < m; ++a) {
     const auto k = static_cast<std::size_t>(a);
     distance[a] = -heights[k] * std::exp(-s.log_slope[k]);
   }
-  const Vector move = normals.completeOrthogonalDecomposition().solve(distance);
+  const Vector move = shortest_solution(normals, distance);
   return {move.begin(), move.end()};
 }
 

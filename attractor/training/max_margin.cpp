@@ -1,11 +1,11 @@
 #include "attractor/training/max_margin.hpp"
 
-#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
+#include "attractor/base/dense.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/solve/enclosed_sum.hpp"
 #include "attractor/solve/lp_margin.hpp"
@@ -36,8 +36,7 @@ double tight_within(double gap, bool active_set) {
 
 std::size_t rank_of(std::span<const double> w, std::size_t d) {
   const auto n = static_cast<Eigen::Index>(d);
-  Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr(Eigen::Map<const Matrix>(w.data(), n, n));
-  qr.setThreshold(1e-7);
+  const PivotedQr qr(Eigen::Map<const Matrix>(w.data(), n, n), 1e-7);
   return static_cast<std::size_t>(qr.rank());
 }
 
@@ -58,11 +57,11 @@ AttSvm::AttSvm(const Objective& objective, double power) : objective_(objective)
   const auto d = static_cast<Eigen::Index>(p.dim);
   const auto rows = static_cast<Eigen::Index>(objective.given_queries().size() / p.dim);
   const Eigen::Map<const Matrix> z(objective.given_queries().data(), rows, d);
-  const Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr(z.transpose());
+  const PivotedQr qr(z.transpose());
   query_dim_ = p.dim;
   coordinates_.assign(objective.given_queries().begin(), objective.given_queries().end());
   if (qr.rank() == d || power != 2) return;  // an l_q norm knows its own coordinates only
-  const Eigen::MatrixXd basis = Eigen::MatrixXd(qr.householderQ()).leftCols(qr.rank());
+  const Eigen::MatrixXd basis = qr.span();
   query_dim_ = static_cast<std::size_t>(basis.cols());
   basis_.resize(p.dim * query_dim_);
   coordinates_.resize(static_cast<std::size_t>(rows) * query_dim_);

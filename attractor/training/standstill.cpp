@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attractor/base/dense.hpp"
 #include "attractor/space/space.hpp"
 #include "attractor/training/held_descent.hpp"
 
@@ -25,9 +26,9 @@ Standstill judge(const Objective& objective, std::span<const double> weights, do
   const auto c = held.curvature(w, 1e-5 * length / (1 + scale * length));
   if (c.basis.cols() == 0) return Standstill::minimum;  // a corner that all sides lead to
   if (!c.hessian.allFinite()) return Standstill::moving;
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(c.hessian);
-  const Vector bend = eigen.eigenvalues();
-  const Vector push = eigen.eigenvectors().transpose() * (c.basis.transpose() * held.at(w));
+  const SymmetricEigen eigen = symmetric_eigen(c.hessian);
+  const Vector& bend = eigen.values;
+  const Vector push = eigen.vectors.transpose() * (c.basis.transpose() * held.at(w));
   const double most = bend.cwiseAbs().maxCoeff(), resolved = 1e-7 * most;
   const double rounding = 1e-13 * most * std::max(length, 1 / scale) + 1e-14 * here.size;
   bool falls = false;

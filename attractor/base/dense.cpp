@@ -1,0 +1,29 @@
+#include "attractor/base/dense.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <Eigen/LU>
+
+namespace attractor {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+using Symmetric = Eigen::SelfAdjointEigenSolver<MatrixXd>;
+
+SymmetricEigen symmetric_eigen(const MatrixXd& A) {
+  const Symmetric solver(A);
+  return {solver.eigenvalues(), solver.eigenvectors()};
+}
+
+VectorXd symmetric_eigenvalues(const MatrixXd& A) {
+  return Symmetric(A, Eigen::EigenvaluesOnly).eigenvalues();
+}
+
+VectorXd tridiagonal_eigenvalues(const VectorXd& diagonal, const VectorXd& beside) {
+  Symmetric solver;
+  solver.computeFromTridiagonal(diagonal, beside, Eigen::EigenvaluesOnly);
+  return solver.eigenvalues();
+}
+
+VectorXd lu_solve(const MatrixXd& A, const VectorXd& b) { return A.partialPivLu().solve(b); }
+
+}  // namespace attractor
