@@ -128,7 +128,7 @@ EQUIANGULAR = ["--init", "equiangular"]
     "stray_word": (["sphere"], ["sphere"]),
     "unknown_init": (["--init", "cube"], ["init", "cube", "uniform", "hemisphere", "file"]),
     "unknown_dynamics": (["--dynamics", "SA"], ["dynamics", "SA", "sa, usa"]),
-    "unknown_stepper": (["--stepper", "rk5"], ["stepper", "rk5", "adaptive, layers, euler, rk4"]),
+    "unknown_stepper": (["--stepper", "rk5"], ["stepper", "rk5", "adaptive, adaptive3, adaptive8, layers, euler, rk4"]),
     "unknown_space": (["--space", "torus"], ["space", "torus", "sphere, euclidean"]),
     "choice_with_line_break": (["--init", "a\nb"], ["init", "uniform"]),
     "cluster_cosine_1": (["--cluster-cosine", "1"], ["cluster-cosine", "'1'", "below 1"]),
