@@ -87,8 +87,8 @@ void print_text(const FlowRecord& r, double seconds) {
 
 void require_memory(const FlowParameters& p) {
   if (p.init == "file" || p.init == "angles") return;
-  double states = 8;
-  if (is_adaptive(p)) states = stepper_of(p) == "adaptive8" ? 21 : 12;
+  const flow::Tableau method = flow::tableau_named(stepper_of(p));
+  double states = std::max(8.0, static_cast<double>(method.stages() + method.dense_a.size()) + 5);
   if (ranks::count() > 1) {  // all tokens on each rank at the start, and on rank 0 to observe them
     const auto here = static_cast<double>(ranks::neighbours());
     states = states * here / static_cast<double>(ranks::count()) + here + 3;

@@ -289,11 +289,12 @@ ParameterList solver_list(FlowParameters& p) {
        .words = "a number from -1e12 to 1e12"},
       {.name = "stepper",
        .group = group,
-       .help = "layers: x <- normalise(x + step A); euler, rk4: fixed step; adaptive: "
-               "Dormand-Prince 5(4); adaptive3: Bogacki-Shampine 3(2), for tolerances above 1e-4; "
-               "adaptive8: Dormand-Prince 8(5,3), for those below 1e-10; auto: adaptive, with "
-               "noise euler-maruyama; all add vectors and retract to the sphere, whatever the "
-               "engine",
+       .help =
+           "layers: x <- normalise(x + step A); euler, rk4: fixed step; adaptive: "
+           "Dormand-Prince 5(4); adaptive3: Bogacki-Shampine 3(2), for tolerances from 1e-2 on; "
+           "adaptive8: Dormand-Prince 8(5,3), for those below 1e-6; auto: adaptive, with "
+           "noise euler-maruyama; all add vectors and retract to the sphere, whatever the "
+           "engine",
        .target = &p.stepper,
        .choices = {"auto", "adaptive", "adaptive3", "adaptive8", "layers", "euler", "rk4",
                    "euler-maruyama"}},

@@ -11,7 +11,7 @@ namespace {
 // Steps in a row that t cannot resolve. On the sphere they are the last approach of two clusters
 // after e^{c beta} (about beta of them); in R^d they are a blow-up in finite time.
 constexpr std::uint64_t kStalledSteps = 20'000;
-constexpr double kNoiseShare = 0.25;  // at least
+constexpr double kNoiseShare = 0.25;  // of a drift's error in an estimate, at least
 constexpr double kBalanced = 40;      // ln of what a perturbation grows by meanwhile: to order one
 constexpr double kCancelled = 1e-4;   // what is left of the pulls near an equilibrium
 constexpr double kSlowest = 1e-60, kFastest = 1e60;  // speeds outside call for another unit of time

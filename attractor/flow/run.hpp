@@ -13,7 +13,8 @@
 // h (in the flow's natural unit of time, or of displacement where points move faster), so the
 // global error is proportional to the tolerance. A drift may have an error of its own above that
 // (Flow::drift_error): where shorter steps are seen not to be better ones, the tolerance is
-// loosened to what is seen, at most to a quarter of that error, and Progress::loosened says so.
+// loosened to what is seen, at most to what that error may make of the method's estimate (a quarter
+// of it for Dormand and Prince), and Progress::loosened says so.
 //
 // A run without an end stops at an equilibrium: when no point moves faster than rounding explains,
 // and has not for the time in which a perturbation at the rate of the pulls grows by e^40.

@@ -130,14 +130,19 @@ std::span<const double> Stepper::drift(const Flow& flow, const Time& now,
   return stage_[0];
 }
 
+// The whole state moved by h sum_s weights[s] k_s, and put back onto the space.
+void Stepper::move_by(const std::vector<double>& weights, std::span<double> out) const {
+  const std::size_t dim = space_->dim(), points = from_.size() / dim;
+  parallel_for(points, grain(dim), [&](std::size_t begin, std::size_t end) {
+    combine(weights, begin * dim, end * dim, out.data() + begin * dim);
+    retract_points(*space_, out.subspan(begin * dim, (end - begin) * dim));
+  });
+}
+
 // k_stage at x + h sum_r a_r k_r, which `point` holds afterwards.
 void Stepper::evaluate(const Flow& flow, const Time& start, double log_unit, std::size_t stage,
                        const std::vector<double>& a, std::span<double> point) {
-  const std::size_t dim = space_->dim(), points = from_.size() / dim;
-  parallel_for(points, grain(dim), [&](std::size_t begin, std::size_t end) {
-    combine(a, begin * dim, end * dim, point.data() + begin * dim);
-    retract_points(*space_, point.subspan(begin * dim, (end - begin) * dim));
-  });
+  move_by(a, point);
   const double share = std::accumulate(a.begin(), a.end(), 0.0);
   stage_[stage].resize(from_.size());
   flow.drift_at(start.after(share * h_, log_unit), point, log_unit, stage_[stage]);
@@ -157,13 +162,7 @@ std::optional<double> Stepper::attempt(const Flow& flow, const Time& start,
     evaluate(flow, start, log_unit, s, tableau_.a[s], next_);
   }
   // With first-same-as-last the final stage already sits at the result.
-  if (!tableau_.first_same_as_last) {
-    const std::size_t dim = space_->dim();
-    parallel_for(state.size() / dim, grain(dim), [&](std::size_t begin, std::size_t end) {
-      combine(tableau_.b, begin * dim, end * dim, next_.data() + begin * dim);
-      retract_points(*space_, std::span(next_).subspan(begin * dim, (end - begin) * dim));
-    });
-  }
+  if (!tableau_.first_same_as_last) move_by(tableau_.b, next_);
   if (tableau_.stochastic) add_noise(flow, log_unit, step);
   return error(flow);
 }
@@ -235,12 +234,7 @@ void Stepper::interpolate_point(std::size_t index, double theta, std::span<doubl
 }
 
 void Stepper::interpolate(double theta, std::span<double> out) const {
-  const std::size_t dim = space_->dim(), points = from_.size() / dim;
-  const std::vector<double> weights = tableau_.dense(theta);
-  parallel_for(points, grain(dim), [&](std::size_t begin, std::size_t end) {
-    combine(weights, begin * dim, end * dim, out.data() + begin * dim);
-    retract_points(*space_, out.subspan(begin * dim, (end - begin) * dim));
-  });
+  move_by(tableau_.dense(theta), out);
 }
 
 void Stepper::accept(std::vector<double>& state) {

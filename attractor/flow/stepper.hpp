@@ -56,6 +56,7 @@ class Stepper {
  private:
   void combine(const std::vector<double>& weights, std::size_t begin, std::size_t end,
                double* out) const;
+  void move_by(const std::vector<double>& weights, std::span<double> out) const;
   double error_norm(const std::vector<double>& weights) const;
   double error(const Flow& flow) const;
   void evaluate(const Flow& flow, const Time& start, double log_unit, std::size_t stage,

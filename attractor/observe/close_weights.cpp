@@ -20,6 +20,7 @@ struct Pairs {
   double slope;
   std::vector<double> centres;  // empty: 0
   bool with_own;                // the pair (i, i) counts
+  bool pulls;                   // tokens on the sphere, their own keys
 
   double centre(std::size_t i) const { return centres.empty() ? 0 : centres[i]; }
   double log_weight(std::size_t i, double squared) const {
@@ -47,6 +48,19 @@ struct Level {
   int power;         // 2^power comparisons of all tokens
 };
 
+// The square of the tangent part of sum_j w_j (x_j - x_i).
+double squared_pull(const Pairs& pairs, std::size_t i, std::span<const CloseKey> found) {
+  const auto row = [&](std::size_t k) { return pairs.keys.subspan(k * pairs.dim, pairs.dim); };
+  std::vector<double> pull(pairs.dim, 0.0);
+  for (const CloseKey& k : found) {
+    const double weight =
+        pairs.masses[k.key] * bounded_exp(pairs.log_weight(i, k.squared_distance));
+    for (std::size_t a = 0; a < pairs.dim; ++a) pull[a] += weight * (row(k.key)[a] - row(i)[a]);
+  }
+  Sphere(pairs.dim).project(row(i), pull);
+  return dot(pull, pull);
+}
+
 // One token at one level; true: done, nothing left for the next.
 bool weigh(const Pairs& pairs, const CloseSearch& search, std::size_t i, const Level& level,
            CloseSearch::Cursor& cursor, std::vector<CloseKey>& found, CloseWeights& close) {
@@ -68,6 +82,7 @@ bool weigh(const Pairs& pairs, const CloseSearch& search, std::size_t i, const L
   close.weight[i] += sum / scan.share;
   if (complete) {
     close.known[i] = sum;
+    if (pairs.pulls) close.power[i] = squared_pull(pairs, i, found);
   } else {
     close.noise[i] = std::hypot(close.noise[i], std::sqrt(squares) / scan.share);
     close.complete[i] = 0;
@@ -149,9 +164,11 @@ CloseWeights by_distance(const Attention& attention, std::span<const double> tok
   const double factor = masses.size() < (1 << 17) ? 2 : 8;  // each level costs a sort
   for (double level = range.lowest; level < -0.3; level /= factor)
     if (-level < 2 * attention.beta) levels.push_back(level);
-  const Pairs pairs{tokens, tokens, masses, attention.dim, attention.beta, {}, false};
+  const Pairs pairs{tokens, tokens, masses, attention.dim, attention.beta, {}, false, true};
   CloseWeights close = climb(pairs, levels, range.essential, 0);
   for (double& c : close.ceiling) c = std::max(0.0, c - std::exp(-2 * attention.beta));
+  if (attention.rule == Rule::softmax)
+    for (std::size_t i = 0; i < masses.size(); ++i) close.power[i] /= close.known[i] + masses[i];
   return close;
 }
 
@@ -201,7 +218,7 @@ CloseWeights by_logits(const Attention& attention, std::span<const double> token
     for (double level = range.lowest; level < top; level += step) levels.push_back(level);
   }
   const std::vector<double> from = lifted(queries, dim, 0), to = lifted(keys, dim, longest_key);
-  return climb({from, to, masses, dim + 1, attention.beta, std::move(centres), true}, levels,
+  return climb({from, to, masses, dim + 1, attention.beta, std::move(centres), true, false}, levels,
                range.essential, top);
 }
 
@@ -209,7 +226,7 @@ CloseWeights by_logits(const Attention& attention, std::span<const double> token
 
 CloseWeights nothing_close(std::size_t tokens) {
   const std::vector<double> zeros(tokens, 0.0);
-  return {zeros, zeros, zeros, zeros, std::vector<char>(tokens, 1)};
+  return {zeros, zeros, zeros, zeros, zeros, std::vector<char>(tokens, 1)};
 }
 
 CloseWeights close_masses(std::span<const double> directions, std::size_t dim,

@@ -14,8 +14,6 @@
 namespace attractor::observe {
 namespace {
 
-constexpr double kMoreRows = 4;  // squares of speeds are skewed (row_sample.hpp)
-
 // Fewer where a row is long: a measurement costs 2^28 pairs at most, or 256 rows.
 std::size_t sampled_rows(std::size_t tokens) {
   return std::clamp<std::size_t>((std::size_t{1} << 27) / tokens, 128, 512);
@@ -125,6 +123,7 @@ LogitRange range_of(const Attention& attention, std::span<const double> tokens,
                     double total) {
   constexpr std::size_t kPilot = 64;
   constexpr double kLowest = -36;  // e^-36 of a token of its own: rounding
+  constexpr double kLeft = 0.03;   // of a power's error, once close tokens are known
   const Stream stream(seed, "energy pilot");
   RowSample pilot;
   for (std::size_t k = 0; k < kPilot; ++k)
@@ -146,7 +145,8 @@ LogitRange range_of(const Attention& attention, std::span<const double> tokens,
   const auto says_little = [&](double level) {
     Hidden most;
     hide(most, unseen, unseen * std::exp(level), {z.value, h.value, total}, attention);
-    return most.entropy <= h.error / root && (!is_plain(attention) || most.power <= p.error / root);
+    return most.entropy <= h.error / root &&
+           (!is_plain(attention) || most.power <= kLeft * p.error / root);
   };
   while (range.essential > kLowest && !adds_little(range.essential, 3)) range.essential -= 0.5;
   range.lowest = range.essential;
@@ -172,39 +172,46 @@ struct LogMean {
   }
 };
 
+// `known`: the part of each token's number that the search has summed, in units of e^unit. Its mean
+// is exact: rows only have to tell the rest. Unless more may be hidden from them than the error
+// that is left: then a few tokens may hold it, and rows say more of the whole.
 LogMean log_mean(const RowSample& sample, std::span<const double> masses,
-                 const std::vector<double>& logs, double hidden, double unit) {
-  const double top = *std::max_element(logs.begin(), logs.end());
+                 const std::vector<double>& logs, std::span<const double> known, double unit,
+                 double hidden) {
+  double most = 0, total = 0, sum = 0;
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    most = std::max(most, known[i]);
+    sum += masses[i] * known[i];
+    total += masses[i];
+  }
+  const double top = std::max(*std::max_element(logs.begin(), logs.end()), unit + std::log(most));
   if (!std::isfinite(top))
     return {top, 0, hidden > 0 ? std::numeric_limits<double>::infinity() : 0};
-  std::vector<double> values;
-  for (const double l : logs) values.push_back(std::exp(l - top));
-  const Estimate mean = mean_over_originals(sample, masses, values, kMoreRows);
-  const double unseen = hidden * std::exp(unit - top) / mean.value;
-  return {top + std::log(mean.value), mean.error / mean.value, unseen};
-}
-
-// The mean partition function. The close tokens that a search has summed are known: rows only have
-// to tell the rest.
-LogMean log_partition(const RowSample& sample, std::span<const double> masses,
-                      const std::vector<double>& logs, const CloseWeights& close, double log_unit,
-                      bool with_own, double hidden) {
-  const double top = std::max(log_unit, *std::max_element(logs.begin(), logs.end()));
-  const double unit = std::exp(log_unit - top);
-  const auto known = [&](std::size_t i) {
-    return unit * (close.known[i] + (with_own ? 0 : masses[i]));
-  };
-  double total = 0, sum = 0;
-  for (std::size_t i = 0; i < masses.size(); ++i) {
-    total += masses[i];
-    sum += masses[i] * known(i);
-  }
+  const double scale = std::exp(unit - top);
   std::vector<double> values;
   for (std::size_t k = 0; k < logs.size(); ++k)
-    values.push_back(std::exp(logs[k] - top) - known(sample.rows[k]));
+    values.push_back(std::exp(logs[k] - top) - (most > 0 ? scale * known[sample.rows[k]] : 0));
   const Estimate rest = mean_over_originals(sample, masses, values);
-  const double value = sum / total + rest.value;
-  return {top + std::log(value), rest.error / value, hidden * unit / value};
+  const double value = rest.value + (most > 0 ? scale * (sum / total) : 0);
+  if (most > 0 && !(value > 0 && hidden * scale <= rest.error))
+    return log_mean(sample, masses, logs, {}, unit, hidden);
+  return {top + std::log(value), rest.error / value, hidden * scale / value};
+}
+
+// What the close tokens that a search has summed, and the token itself, make of a row.
+struct Known {
+  std::vector<double> partition, power;
+};
+
+Known known_parts(const Attention& attention, const CloseWeights& close,
+                  std::span<const double> masses, double total) {
+  Known known{close.known, close.power};
+  if (!attention.by_distance()) return known;  // the search counts a token as its own neighbour
+  for (std::size_t i = 0; i < masses.size(); ++i) {
+    known.partition[i] += masses[i];
+    known.power[i] /= attention.rule == Rule::softmax ? total : total * total;
+  }
+  return known;
 }
 
 double log_energy_without_beta(std::span<const double> tokens, std::span<const double> masses,
@@ -231,7 +238,11 @@ Energy energy(const Attention& attention, std::span<const double> tokens,
   }
   const Rows rows = read_rows(attention, tokens, masses, sample, range.unit, total);
   Hidden unseen;
-  if (sample.sampled) unseen = hidden(sample, rows, attention, total);
+  Known known;
+  if (sample.sampled) {
+    unseen = hidden(sample, rows, attention, total);
+    known = known_parts(attention, close, masses, total);
+  }
 
   Energy result{.sampled = sample.sampled};
   const Estimate entropy = mean_over_originals(sample, masses, rows.entropy);
@@ -242,7 +253,7 @@ Energy energy(const Attention& attention, std::span<const double> tokens,
   result.log_dissipation = std::numeric_limits<double>::quiet_NaN();
   if (is_plain(attention)) {
     const double unit = (attention.rule == Rule::softmax ? 1 : 2) * range.unit;
-    const LogMean power = log_mean(sample, masses, rows.log_power, unseen.power, unit);
+    const LogMean power = log_mean(sample, masses, rows.log_power, known.power, unit, unseen.power);
     result.log_dissipation = power.log;
     if (sample.sampled) result.dissipation_relative_error = power.bar();
     result.dissipation_relative_unseen = power.relative_unseen;
@@ -251,10 +262,8 @@ Energy energy(const Attention& attention, std::span<const double> tokens,
     result.log_energy = log_energy_without_beta(tokens, masses, attention.dim, total);
     return result;
   }
-  const LogMean z = sample.sampled
-                        ? log_partition(sample, masses, rows.log_partition, close, range.unit,
-                                        !attention.by_distance(), unseen.partition)
-                        : log_mean(sample, masses, rows.log_partition, 0, 0);
+  const LogMean z =
+      log_mean(sample, masses, rows.log_partition, known.partition, range.unit, unseen.partition);
   result.log_energy = z.log - std::log(2 * total * attention.beta);
   if (!sample.sampled) return result;
   result.relative_error = z.bar();

@@ -1,7 +1,6 @@
 #include "attractor/observe/row_sample.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -60,26 +59,22 @@ std::map<Key, Stratum> classes(std::span<const double> masses, const CloseWeight
   return found;
 }
 
-// Every stratum its least; the rest by mass, by close weight and by its square (of which speeds
-// are), a third each.
+// Every stratum its least; the rest half by mass, half by close weight.
 std::vector<std::size_t> allocate(const std::vector<Stratum>& strata,
                                   std::span<const double> masses, const CloseWeights& close,
                                   std::size_t rows) {
-  std::vector<std::array<double, 3>> parts;
-  std::array<double, 3> total{};
+  std::vector<double> weight;
+  double mass = 0;
   for (const Stratum& stratum : strata) {
-    std::array<double, 3>& part = parts.emplace_back(std::array{stratum.mass, 0.0, 0.0});
-    for (const std::uint32_t i : stratum.members) {
-      part[1] += masses[i] * close.weight[i];
-      part[2] += masses[i] * close.weight[i] * close.weight[i];
-    }
-    for (std::size_t k = 0; k < 3; ++k) total[k] += part[k];
+    weight.push_back(0);
+    for (const std::uint32_t i : stratum.members) weight.back() += masses[i] * close.weight[i];
+    mass += stratum.mass;
   }
+  const double heavy = std::accumulate(weight.begin(), weight.end(), 0.0);
   std::vector<std::size_t> counts;
   for (std::size_t h = 0; h < strata.size(); ++h) {
-    double share = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      share += parts[h][total[k] > 0 ? k : 0] / total[total[k] > 0 ? k : 0] / 3;
+    double share = strata[h].mass / mass;
+    if (heavy > 0) share = (share + weight[h] / heavy) / 2;
     const std::size_t least = strata[h].whole_wanted ? kHeaviest : kLeastRows;
     const auto wanted = least + static_cast<std::size_t>(share * static_cast<double>(rows));
     counts.push_back(std::min(wanted, strata[h].members.size()));
@@ -167,7 +162,7 @@ RowSample sample_rows(std::span<const double> masses, const CloseWeights& close,
 }
 
 Estimate mean_over_originals(const RowSample& sample, std::span<const double> masses,
-                             std::span<const double> values, double more_rows) {
+                             std::span<const double> values) {
   double total = 0, sum = 0, variance = 0;
   for (const Stratum& stratum : sample.strata) {
     double mass = 0, weighted = 0, scatter = 0;
@@ -184,8 +179,8 @@ Estimate mean_over_originals(const RowSample& sample, std::span<const double> ma
       scatter += square;
       farthest = std::max(farthest, square);
     }
-    variance += stratum.tokens * (stratum.tokens - stratum.rows()) *
-                (scatter + more_rows * farthest) / (stratum.rows() * (stratum.rows() - 1));
+    variance += stratum.tokens * (stratum.tokens - stratum.rows()) * (scatter + 2 * farthest) /
+                (stratum.rows() * (stratum.rows() - 1));
   }
   return {sum / total, std::sqrt(variance) / total};
 }

@@ -7,7 +7,7 @@
 //   mean   = sum_h (M_h / N) y_h,   y_h = sum_k m_k y_k / sum_k m_k         over its rows
 //   error^2 = sum_h (N_h / N)^2 (1 - n_h/N_h) s_h^2 / n_h,   s_h^2 = variance of m_k (y_k - y_h)
 //
-// with a few more rows as far from the mean as the farthest one drawn: few rows of a skewed
+// with two more rows as far from the mean as the farthest one drawn: few rows of a skewed
 // distribution tell too little of its scatter. A stratum read whole has no error. Two things rows
 // may not show are kept apart, for the caller to count: `unseen` originals are missed by all rows
 // of the stratum once in e times; `unlike` is how far the close weights of its tokens lie, in sum,
@@ -26,6 +26,7 @@ namespace attractor::observe {
 struct CloseWeights {
   std::vector<double> weight;   // of the tokens close to it, `known` included; in part estimated
   std::vector<double> known;    // the part that was summed token by token
+  std::vector<double> power;    // of that part: its share of the dissipation, in a unit of its own
   std::vector<double> noise;    // standard error of what was not
   std::vector<double> ceiling;  // no single pair that the search left out weighs more
   std::vector<char> complete;   // nothing but `known` is close
@@ -62,8 +63,8 @@ RowSample all_rows(std::span<const double> masses);
 RowSample sample_rows(std::span<const double> masses, const CloseWeights& close, std::size_t rows,
                       std::uint64_t seed, std::string_view name);
 
-/// values: one per row of the sample. more_rows: the more, the more skewed they are.
+/// values: one per row of the sample.
 Estimate mean_over_originals(const RowSample& sample, std::span<const double> masses,
-                             std::span<const double> values, double more_rows = 2);
+                             std::span<const double> values);
 
 }  // namespace attractor::observe

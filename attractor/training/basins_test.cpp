@@ -54,7 +54,7 @@ TEST(Basins, OfHeadsWithKinksHaveNoFalseMinima) {
       ++minima;
       const Stationarity around = look_around(objective, start.end);
       EXPECT_LE(around.smallest, 1e-4 * std::max(around.largest, 1e-3)) << k;
-      EXPECT_LE(around.fall, 1e-8) << k;
+      EXPECT_LE(around.fall, 1e-9) << k;
     }
   }
   EXPECT_GT(minima, 20U);
