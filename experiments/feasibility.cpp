@@ -2,6 +2,7 @@
 // <= d always; two tokens an input is Wendel's problem, with its exact probability.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "attractor/base/random.hpp"

@@ -3,6 +3,7 @@
 // constant. next_token_descent.hpp derives this, and the numbers to compare with.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <utility>

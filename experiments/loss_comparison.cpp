@@ -2,6 +2,7 @@
 // same, the way there is not.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 

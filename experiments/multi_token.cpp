@@ -2,6 +2,7 @@
 // part. The direction leaves the two keys level, the finite part sets their shares.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 

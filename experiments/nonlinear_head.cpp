@@ -2,6 +2,7 @@
 // still goes to the max-margin direction of the best token; if a mixture is better, it does not.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 

@@ -79,13 +79,6 @@ std::string thumbnail(const std::filesystem::path& directory) {
   return names.front();
 }
 
-/// "5 of 7 checks agree" of "differs: 5 of 7 checks agree; this and that".
-std::string in_short(const std::string& verdict) {
-  const std::size_t colon = verdict.find(": ");
-  const std::size_t begin = colon == verdict.npos ? 0 : colon + 2;
-  return verdict.substr(begin, verdict.find(';') - begin);
-}
-
 std::string card(const Verdict& v, const std::filesystem::path& directory) {
   const std::string picture = v.failed ? "" : thumbnail(directory / v.id);
   const std::string state = v.failed ? "failed" : v.agrees ? "agrees" : "differs";

@@ -2,6 +2,8 @@
 // the prompt ends in the max-margin direction of the best token.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "attractor/space/space.hpp"
 #include "experiments/entries.hpp"
 #include "experiments/training_pictures.hpp"

@@ -301,7 +301,7 @@ TEST_F(BridgeTest, SaysWhatHappened) {
 TEST_F(BridgeTest, SummaryHasNullsWhereNothingIsKnown) {
   BridgeRecord record = made_up();
   record.theory.transition_log_time = kNan;
-  const nlohmann::ordered_json json = summary(record, 1.5);
+  const Json json = summary(record, 1.5);
   EXPECT_EQ(json["slope"], 2.0);
   EXPECT_TRUE(json["transition_log_time"].is_null());
   EXPECT_EQ(json["checkpoints"][0]["first_merge"], 0.25);

@@ -11,14 +11,14 @@
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "attractor/experiment/bridge_experiment.hpp"
+#include "attractor/experiment/json.hpp"
 
 namespace attractor::experiment {
 
 /// What --json prints. Numbers that do not exist are null.
-nlohmann::ordered_json summary(const BridgeRecord& record, double wall_seconds);
+Json summary(const BridgeRecord& record, double wall_seconds);
 
 /// Bytes that depend on the problem and the parameters only.
 void write_result_file(const BridgeRecord& record, const std::filesystem::path& file);

@@ -43,12 +43,12 @@ std::vector<std::string> figure_ids(const Answer& a) {
 TEST(ContextExperiment, OneLayer) {
   const Answer a = answer({.tokens = 1e6, .rho = 0.5, .gamma = 2.5});
   EXPECT_EQ(a.values["critical_gamma"], 2.0);
-  EXPECT_NEAR(a.values["self_weight"], 0.9693465996821, 1e-12);
-  EXPECT_NEAR(a.values["output_cosine"], 0.5155615249719, 1e-12);
-  EXPECT_NEAR(a.values["angle_ratio"], 0.9827500752464, 1e-12);
-  EXPECT_NEAR(a.values["normalised_gain"], 0.9843154728319, 1e-12);
-  EXPECT_NEAR(a.values["backward_norm"], 0.9396335469655, 1e-12);
-  EXPECT_NEAR(a.values["width_gamma"], 0.6361616729595, 1e-12);
+  EXPECT_NEAR(a.values["self_weight"].get<double>(), 0.9693465996821, 1e-12);
+  EXPECT_NEAR(a.values["output_cosine"].get<double>(), 0.5155615249719, 1e-12);
+  EXPECT_NEAR(a.values["angle_ratio"].get<double>(), 0.9827500752464, 1e-12);
+  EXPECT_NEAR(a.values["normalised_gain"].get<double>(), 0.9843154728319, 1e-12);
+  EXPECT_NEAR(a.values["backward_norm"].get<double>(), 0.9396335469655, 1e-12);
+  EXPECT_NEAR(a.values["width_gamma"].get<double>(), 0.6361616729595, 1e-12);
   EXPECT_EQ(a.values["phase"], "identity");
   EXPECT_EQ(a.values["limit_output_cosine"], 0.5);
   EXPECT_TRUE(a.remarks.empty());
@@ -61,7 +61,7 @@ TEST(ContextExperiment, OneLayer) {
 
 TEST(ContextExperiment, HugeContextAndResidual) {
   const Answer a = answer({.tokens = 1e30, .rho = 0.5, .gamma = 2, .residual = 1});
-  EXPECT_NEAR(a.values["output_cosine"], 0.64, 1e-12);
+  EXPECT_NEAR(a.values["output_cosine"].get<double>(), 0.64, 1e-12);
   EXPECT_EQ(a.values["phase"], "critical");
   EXPECT_NEAR(cell(table(a, "limits"), "critical", "output_cosine"), 0.64, 1e-15);
 }
@@ -69,7 +69,7 @@ TEST(ContextExperiment, HugeContextAndResidual) {
 TEST(ContextExperiment, OrthogonalTokensAreExplained) {
   const Answer a = answer({.tokens = 1e30, .rho = 0, .gamma = 0.5});
   EXPECT_EQ(a.values["phase"], "critical");
-  EXPECT_NEAR(a.values["output_cosine"], 0.5, 1e-12);
+  EXPECT_NEAR(a.values["output_cosine"].get<double>(), 0.5, 1e-12);
   EXPECT_EQ(a.values["limit_output_cosine"], 0.5);
   EXPECT_EQ(a.remarks.size(), 1U);
   EXPECT_EQ(cell(table(a, "limits"), "critical", "self_weight"), 0);
@@ -150,8 +150,8 @@ TEST(ContextExperiment, Map) {
 
 TEST(ContextExperiment, Advice) {
   const Answer a = answer({.tokens = 131072, .rho = 0.6, .advise = true});
-  EXPECT_NEAR(a.values["multiplier"], 17.0 / 13, 1e-14);
-  EXPECT_NEAR(a.values["critical_gamma"], 2.5, 1e-14);
+  EXPECT_NEAR(a.values["multiplier"].get<double>(), 17.0 / 13, 1e-14);
+  EXPECT_NEAR(a.values["critical_gamma"].get<double>(), 2.5, 1e-14);
   const Table& t = table(a, "recipes");
   EXPECT_NEAR(cell(t, "constant", "self_weight"), 1 / (1 + 131071 / 8192.0), 1e-12);
   EXPECT_NEAR(cell(t, "YaRN", "multiplier"), std::pow(1 + 0.1 * std::log(16.0), 2), 1e-14);

@@ -99,8 +99,7 @@ FlowRecord read_film(const std::filesystem::path& run) {
       throw Error(fmt::format("{} holds the cluster {}; allowed: 0 to {}", run.string(), label,
                               positions.shape[1] - 1));
   FlowRecord record{.tokens = positions.shape[1], .dim = positions.shape[2]};
-  const Json parameters =
-      Json::parse(file.text_attribute("/", "parameters"), nullptr, /*allow_exceptions=*/false);
+  const Json parameters = Json::parse_or_null(file.text_attribute("/", "parameters"));
   if (parameters.is_object()) record.parameters.space = parameters.value("space", "sphere");
   const std::size_t size = record.tokens * record.dim;
   for (std::size_t k = 0; k < frames; ++k) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "attractor/base/error.hpp"
+#include "attractor/experiment/json.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace attractor::experiment {

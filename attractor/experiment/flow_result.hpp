@@ -2,14 +2,14 @@
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "attractor/experiment/flow_record.hpp"
+#include "attractor/experiment/json.hpp"
 
 namespace attractor::experiment {
 
 /// What --json prints: the end state and how it was reached. Numbers that do not exist are null.
-nlohmann::ordered_json summary(const FlowRecord& record, double wall_seconds);
+Json summary(const FlowRecord& record, double wall_seconds);
 
 /// Bytes that depend on the parameters only: no host, no clock, no threads.
 void write_result_file(const FlowRecord& record, const std::filesystem::path& file);

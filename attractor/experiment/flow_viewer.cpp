@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "attractor/experiment/json.hpp"
 #include "attractor/report/html.hpp"
 
 namespace attractor::experiment {
@@ -144,8 +144,8 @@ matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
 draw();
 })();)js";
 
-nlohmann::ordered_json frame_json(const std::vector<double>& xyz) {
-  nlohmann::ordered_json frame = nlohmann::ordered_json::array();
+Json frame_json(const std::vector<double>& xyz) {
+  Json frame = Json::array();
   for (const double value : xyz) {
     if (std::isfinite(value))
       frame.push_back(std::lround(1000 * value));
@@ -167,12 +167,13 @@ std::string label(const FlowRecord& record, const FlowView& view, std::size_t k)
 
 std::string flow_viewer(const FlowRecord& record, const FlowView& view) {
   const std::vector<std::size_t> frames = telling_snapshots(view, kMostFrames);
-  nlohmann::ordered_json data;
+  Json data;
   data["surface"] = view.surface;
   data["outline"] = view.on_sphere;
   data["turnable"] = view.turnable;
   data["round"] = view.on_sphere && record.dim <= 3;
-  if (view.surface) data["camera"] = view.camera;
+  if (view.surface)
+    for (const double angle : view.camera) data["camera"].push_back(angle);
   for (const report::Colour colour : view.palette)
     data["palette"].push_back(fmt::format("#{:06x}", colour));
   for (const std::uint32_t token : view.shown) data["group"].push_back(view.group[token]);
@@ -182,7 +183,7 @@ std::string flow_viewer(const FlowRecord& record, const FlowView& view) {
     data["labels"].push_back(label(record, view, k));
     data["frames"].push_back(frame_json(view.xyz[k]));
   }
-  std::string json = data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string json = data.dump_replacing();
   for (std::size_t at = 0; (at = json.find('<', at)) != std::string::npos; at += 6)
     json.replace(at, 1, "\\u003c");  // nothing in the data can end the script element
   std::string note = view.turnable ? "Drag to turn. " : "";

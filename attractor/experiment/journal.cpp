@@ -46,7 +46,7 @@ std::string journal_line(const UnitResult& result) {
     Json& list = json["measures"][name] = Json::array();
     for (const double value : values) list.push_back(number(value));
   }
-  const std::string body = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string body = json.dump_replacing();
   return checksum(body) + " " + body;
 }
 
@@ -60,7 +60,7 @@ bool parse_journal_line(std::string_view line, UnitResult& result) {
     for (const auto& [name, values] : json.at("measures").items())
       result.measures[name] = numbers(values);
     return true;
-  } catch (const nlohmann::json::exception&) {
+  } catch (const JsonError&) {
     return false;
   }
 }

@@ -9,11 +9,12 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
+#include "attractor/experiment/json.hpp"
 
 namespace attractor::experiment {
 namespace {
 
-std::string number(double x) {
+std::string spelled(double x) {
   if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
   return fmt::format("{}", x);
 }
@@ -40,7 +41,7 @@ void set_from_node(const Parameter& parameter, const toml::node& node) {
   else if (const auto whole = node.value_exact<std::int64_t>())
     parameter.set(fmt::format("{}", *whole));
   else if (const auto real = node.value_exact<double>())
-    parameter.set(number(*real));
+    parameter.set(spelled(*real));
   else if (const auto flag = node.value_exact<bool>(); flag && parameter.is_flag())
     parameter.set(*flag ? "true" : "false");
   else
@@ -55,8 +56,8 @@ bool is_one_line(std::string_view text) {
   });
   if (control) return false;
   try {
-    (void)nlohmann::json(std::string(text)).dump();
-  } catch (const nlohmann::json::exception&) {
+    (void)Json(text).dump();
+  } catch (const JsonError&) {
     return false;
   }
   return true;
@@ -74,11 +75,11 @@ std::string Parameter::allowed() const {
   const std::string kind = std::holds_alternative<std::uint64_t*>(target) ? "whole number, " : "";
   const double low = std::holds_alternative<std::uint64_t*>(target) ? std::max(0.0, least) : least;
   if (kind != "" && std::isinf(most))
-    return kind + fmt::format("{} to 2^64 - 1 (from 2^53 on written out in full)", number(low));
+    return kind + fmt::format("{} to 2^64 - 1 (from 2^53 on written out in full)", spelled(low));
   if (std::isinf(low) && std::isinf(most)) return kind + "any finite number";
   if (std::isinf(most))
-    return kind + fmt::format("{} {}", above_least ? "above" : "at least", number(low));
-  return kind + fmt::format("{}{} to {}", above_least ? "above " : "", number(low), number(most));
+    return kind + fmt::format("{} {}", above_least ? "above" : "at least", spelled(low));
+  return kind + fmt::format("{}{} to {}", above_least ? "above " : "", spelled(low), spelled(most));
 }
 
 void Parameter::set(std::string_view text) const {
@@ -111,16 +112,15 @@ void Parameter::set(std::string_view text) const {
 }
 
 std::string Parameter::text() const {
-  if (auto* const* real = std::get_if<double*>(&target)) return number(**real);
+  if (auto* const* real = std::get_if<double*>(&target)) return spelled(**real);
   if (auto* const* whole = std::get_if<std::uint64_t*>(&target)) return fmt::format("{}", **whole);
   if (is_flag()) return *std::get<bool*>(target) ? "true" : "false";
   return *std::get<std::string*>(target);
 }
 
-nlohmann::ordered_json Parameter::json() const {
+Json Parameter::json() const {
   if (auto* const* real = std::get_if<double*>(&target))
-    return std::isfinite(**real) ? nlohmann::ordered_json(**real)
-                                 : nlohmann::ordered_json(number(**real));
+    return std::isfinite(**real) ? Json(**real) : Json(spelled(**real));
   if (auto* const* whole = std::get_if<std::uint64_t*>(&target)) return **whole;
   if (is_flag()) return *std::get<bool*>(target);
   return *std::get<std::string*>(target);

@@ -6,13 +6,14 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 namespace attractor::experiment {
+
+class Json;  // json.hpp
 
 struct Parameter {
   using Target = std::variant<double*, std::uint64_t*, std::string*, bool*>;
@@ -34,7 +35,7 @@ struct Parameter {
   void set(std::string_view text) const;
   /// The present value as text that set() takes back exactly.
   std::string text() const;
-  nlohmann::ordered_json json() const;
+  Json json() const;
 };
 
 /// A number as every parameter spells it: nothing before or after it, independent of the locale.

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "attractor/base/error.hpp"
+#include "attractor/experiment/json.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace attractor::experiment {

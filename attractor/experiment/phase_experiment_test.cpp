@@ -45,7 +45,9 @@ TEST(PhaseTest, TheDiagramHasARowForEachTimeAndRisesWithIt) {
     EXPECT_DOUBLE_EQ(row[1], 2.0 * static_cast<double>(k % 6 + 1));
     EXPECT_GE(row[2], 0);
     EXPECT_LE(row[2], 1);
-    if (k % 6 > 0) EXPECT_GE(row[2], diagram.rows[k - 1][2] - 1e-12);
+    if (k % 6 > 0) {
+      EXPECT_GE(row[2], diagram.rows[k - 1][2] - 1e-12);
+    }
   }
   EXPECT_EQ(answer.values["final_fraction"], diagram.rows.back()[2]);
 }

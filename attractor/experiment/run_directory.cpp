@@ -12,17 +12,18 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
+#include "attractor/experiment/json.hpp"
 
 namespace attractor::experiment {
 namespace fs = std::filesystem;
 namespace {
 
-std::string quoted(const std::string& text) { return nlohmann::json(text).dump(); }
+std::string quoted(const std::string& text) { return Json(text).dump(); }
 
 std::string toml_text(const ParameterList& parameters, const RunOrigin& origin) {
   std::string text = fmt::format("# {}\ncommand = {}\n", origin.command, quoted(origin.name));
   for (const Parameter& p : parameters) {
-    const nlohmann::ordered_json value = p.json();
+    const Json value = p.json();
     // JSON's texts and numbers are TOML's, but for infinity (no quotes) and beyond 2^63 (quotes).
     const bool wide = value.is_number_unsigned() && value.get<std::uint64_t>() >> 63 != 0;
     const std::string plain = p.text() == "inf" ? "inf" : value.dump();

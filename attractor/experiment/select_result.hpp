@@ -2,14 +2,14 @@
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "attractor/experiment/json.hpp"
 #include "attractor/experiment/select_record.hpp"
 
 namespace attractor::experiment {
 
 /// What --json prints. Numbers that do not exist are null.
-nlohmann::ordered_json summary(const SelectRecord& record, double wall_seconds);
+Json summary(const SelectRecord& record, double wall_seconds);
 
 /// Bytes that depend on the problem and the parameters only.
 void write_result_file(const SelectRecord& record, const std::filesystem::path& file);
