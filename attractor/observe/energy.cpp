@@ -117,7 +117,8 @@ Estimate middle(std::vector<double> values) {
 
 // How far down the search goes: until a cluster that the rows miss adds less than a third of the
 // energy's own error, guessed from the middle of a few rows, and no more than theirs to entropy and
-// dissipation; essential is what adds three errors of the energy.
+// dissipation (kLeft of the latter: the rest is known); essential is what adds three errors of the
+// energy.
 LogitRange range_of(const Attention& attention, std::span<const double> tokens,
                     std::span<const double> masses, std::size_t wanted, std::uint64_t seed,
                     double total) {
@@ -173,8 +174,7 @@ struct LogMean {
 };
 
 // `known`: the part of each token's number that the search has summed, in units of e^unit. Its mean
-// is exact: rows only have to tell the rest. Unless more may be hidden from them than the error
-// that is left: then a few tokens may hold it, and rows say more of the whole.
+// is exact: rows only have to tell the rest.
 LogMean log_mean(const RowSample& sample, std::span<const double> masses,
                  const std::vector<double>& logs, std::span<const double> known, double unit,
                  double hidden) {
@@ -193,8 +193,7 @@ LogMean log_mean(const RowSample& sample, std::span<const double> masses,
     values.push_back(std::exp(logs[k] - top) - (most > 0 ? scale * known[sample.rows[k]] : 0));
   const Estimate rest = mean_over_originals(sample, masses, values);
   const double value = rest.value + (most > 0 ? scale * (sum / total) : 0);
-  if (most > 0 && !(value > 0 && hidden * scale <= rest.error))
-    return log_mean(sample, masses, logs, {}, unit, hidden);
+  if (!(value > 0) && most > 0) return log_mean(sample, masses, logs, {}, unit, hidden);
   return {top + std::log(value), rest.error / value, hidden * scale / value};
 }
 
