@@ -1,48 +1,110 @@
 #include "attractor/attention/normalisation.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <string>
+#include <array>
 
 #include "attractor/base/error.hpp"
 
 namespace attractor {
 namespace {
 
-struct Entry {
-  std::string_view name, description;
-};
+constexpr std::array<std::string_view, 1> kSwitch = {"switch-time"}, kScale = {"deepnorm-scale"};
+constexpr std::array<std::string_view, 2> kAlpha = {"alpha", "alpha-power"};
 
-const Entry& entry(Normalisation normalisation) {
-  static constexpr std::array<Entry, kNormalisations.size()> kTable = {{
-      {"post", "normalise after adding attention"},
-      {"pre", "normalise what attention sees; the residual stream grows"},
-      {"mix", "post-norm in the first layers, pre-norm in the others"},
-      {"peri", "normalise what attention sees and what it returns"},
-      {"sandwich", "as peri when attention is the whole layer"},
-      {"ngpt", "stay on the sphere; move by alpha towards normalised attention"},
-      {"ln-scaling", "pre-norm with attention damped by 1 / sqrt(1 + depth)"},
-      {"damped-post", "post-norm with attention damped by 1 / sqrt(1 + depth)"},
-      {"deepnorm", "post-norm with the residual stream scaled up by a constant"},
-  }};
-  return kTable[static_cast<std::size_t>(normalisation)];
-}
+constexpr std::array kSchemes = {
+    Scheme{.id = Normalisation::post,
+           .name = "post",
+           .title = "post-norm",
+           .description = "normalise after adding attention",
+           .late_law = "n K exp(-2 t)"},
+    Scheme{.id = Normalisation::pre,
+           .name = "pre",
+           .title = "pre-norm",
+           .description = "normalise what attention sees; the residual stream grows",
+           .late_law = "K / t^2",
+           .grows = true},
+    Scheme{.id = Normalisation::mix,
+           .name = "mix",
+           .title = "mix-norm",
+           .description = "post-norm in the first layers, pre-norm in the others",
+           .late_law = "K / (t - switch_time)^2",
+           .parameters = kSwitch,
+           .grows = true,
+           .switches = true},
+    Scheme{.id = Normalisation::peri,
+           .name = "peri",
+           .title = "peri-norm",
+           .description = "normalise what attention sees and what it returns",
+           .late_law = "K / t^2",
+           .grows = true,
+           .unit = true},
+    Scheme{.id = Normalisation::sandwich,
+           .name = "sandwich",
+           .title = "sandwich-norm",
+           .description = "as peri when attention is the whole layer",
+           .late_law = "K / t^2",
+           .grows = true,
+           .unit = true,
+           .twin = Normalisation::peri},
+    Scheme{.id = Normalisation::ngpt,
+           .name = "ngpt",
+           .title = "nGPT",
+           .description = "stay on the sphere; move by alpha towards normalised attention",
+           .late_law = "n K exp(-2 alpha t)",
+           .parameters = kAlpha,
+           .pace = Pace::alpha,
+           .unit = true},
+    Scheme{.id = Normalisation::ln_scaling,
+           .name = "ln-scaling",
+           .title = "LN-scaling",
+           .description = "pre-norm with attention damped by 1 / sqrt(1 + depth)",
+           .late_law = "K / (4 t)",
+           .pace = Pace::damped,
+           .grows = true},
+    Scheme{.id = Normalisation::damped_post,
+           .name = "damped-post",
+           .title = "damped post-norm",
+           .description = "post-norm with attention damped by 1 / sqrt(1 + depth)",
+           .late_law = "n K exp(-4 (sqrt(1 + t) - 1))",
+           .pace = Pace::damped},
+    Scheme{.id = Normalisation::deepnorm,
+           .name = "deepnorm",
+           .title = "DeepNorm",
+           .description = "post-norm with the residual stream scaled up by a constant",
+           .late_law = "n K exp(-2 t / deepnorm_scale)",
+           .parameters = kScale,
+           .pace = Pace::scaled},
+};
 
 }  // namespace
 
+std::span<const Scheme> schemes() { return kSchemes; }
+
+const Scheme& scheme(Normalisation normalisation) {
+  return kSchemes[static_cast<std::size_t>(normalisation)];
+}
+
+std::vector<std::string> normalisation_names() {
+  std::vector<std::string> names;
+  for (const Scheme& s : kSchemes) names.emplace_back(s.name);
+  return names;
+}
+
+std::vector<Normalisation> normalisations() {
+  std::vector<Normalisation> all;
+  for (const Scheme& s : kSchemes) all.push_back(s.id);
+  return all;
+}
+
 Normalisation normalisation_named(std::string_view text) {
-  std::string names;
-  for (const Normalisation n : kNormalisations) {
-    if (entry(n).name == text) return n;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", entry(n).name);
-  }
-  throw Error(fmt::format("'{}' is no normalisation; allowed: {}", text, names));
+  for (const Scheme& s : kSchemes)
+    if (s.name == text) return s.id;
+  throw Error(fmt::format("'{}' is no normalisation; allowed: {}", text,
+                          fmt::join(normalisation_names(), ", ")));
 }
 
-std::string_view name(Normalisation normalisation) { return entry(normalisation).name; }
-
-std::string_view description(Normalisation normalisation) {
-  return entry(normalisation).description;
-}
+std::string_view name(Normalisation normalisation) { return scheme(normalisation).name; }
 
 }  // namespace attractor

@@ -13,11 +13,17 @@
 //   damped-post   x <- N(x + h (1 + t)^{-1/2} A)         sqrt(1 + t)    0
 //   deepnorm      x <- N(a x + h A)                      a              0
 //
-// The last but one is what "depth scaling" means in some texts; its tail differs from ln-scaling.
+// damped-post is what "depth scaling" means in some texts; its tail differs from ln-scaling.
+//
+// Flow, exact reductions, forecast, parameter lists, checks and pages all read the rows below: a
+// new scheme is a row, and what its row cannot say yet.
 #pragma once
 
-#include <array>
+#include <optional>
+#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace attractor {
 
@@ -33,15 +39,31 @@ enum class Normalisation {
   deepnorm
 };
 
-inline constexpr std::array kNormalisations = {
-    Normalisation::post,       Normalisation::pre,         Normalisation::mix,
-    Normalisation::peri,       Normalisation::sandwich,    Normalisation::ngpt,
-    Normalisation::ln_scaling, Normalisation::damped_post, Normalisation::deepnorm};
+/// What a step in depth is multiplied with: 1, (1 + t)^{-1/2}, alpha, or 1 / a.
+enum class Pace { steady, damped, alpha, scaled };
 
-/// By its command-line name, as in the table; throws Error on another one.
+struct Scheme {
+  Normalisation id;
+  std::string_view name, title, description;
+  /// What 1 - cosine of equiangular tokens goes like, K being the terminal constant.
+  std::string_view late_law;
+  /// The parameters that this scheme alone has, and what they are.
+  std::span<const std::string_view> parameters{};
+  Pace pace = Pace::steady;
+  bool grows = false;     // what attention writes is added and not normalised: lengths change
+  bool unit = false;      // it writes N(A), not A
+  bool switches = false;  // is another scheme before a given depth
+  std::optional<Normalisation> twin{};  // the same scheme when attention is the whole layer
+};
+
+/// The rows of the table, each at the place of its enumerator.
+std::span<const Scheme> schemes();
+const Scheme& scheme(Normalisation normalisation);
+
+/// By the name in the table; throws Error on another one.
 Normalisation normalisation_named(std::string_view name);
 std::string_view name(Normalisation normalisation);
-/// One line: what the layer does.
-std::string_view description(Normalisation normalisation);
+std::vector<std::string> normalisation_names();
+std::vector<Normalisation> normalisations();
 
 }  // namespace attractor

@@ -9,9 +9,11 @@ namespace {
 
 TEST(NormalisationNames, AreTakenBack) {
   std::set<std::string_view> names;
-  for (const Normalisation n : kNormalisations) {
+  for (const Normalisation n : normalisations()) {
     EXPECT_EQ(normalisation_named(name(n)), n);
-    EXPECT_FALSE(description(n).empty());
+    EXPECT_EQ(scheme(n).id, n);  // the row is where its enumerator points
+    EXPECT_FALSE(scheme(n).title.empty() || scheme(n).description.empty());
+    EXPECT_FALSE(scheme(n).late_law.empty());
     names.insert(name(n));
   }
   EXPECT_EQ(names, (std::set<std::string_view>{"post", "pre", "mix", "peri", "sandwich", "ngpt",

@@ -100,19 +100,6 @@ std::string_view name(Geometry geometry) {
   return "sphere";
 }
 
-bool grows(Normalisation norm) {
-  switch (norm) {
-    case Normalisation::pre:
-    case Normalisation::mix:
-    case Normalisation::peri:
-    case Normalisation::sandwich:
-    case Normalisation::ln_scaling:
-      return true;
-    default:
-      return false;
-  }
-}
-
 void validate(const Architecture& a) {
   attractor::validate(a.layer);
   const bool sphere = a.geometry == Geometry::sphere;
@@ -128,10 +115,10 @@ void validate(const Architecture& a) {
          "space rescaled takes no feed-forward block");
   refuse(a.geometry == Geometry::attracted && a.feed_forward.present(),
          "space attracted takes no feed-forward block");
-  refuse(a.noise > 0 && grows(a.norm),
+  refuse(a.noise > 0 && scheme(a.norm).grows,
          fmt::format("noise on the sphere needs tokens of length 1, not norm {}",
                      attractor::name(a.norm)));
-  refuse(a.common_noise > 0 && grows(a.norm),
+  refuse(a.common_noise > 0 && scheme(a.norm).grows,
          fmt::format("common noise on the sphere needs tokens of length 1, not norm {}",
                      attractor::name(a.norm)));
 }
@@ -142,32 +129,30 @@ LayerFlow::LayerFlow(Architecture architecture, std::size_t tokens)
       plane_(std::make_unique<Euclidean>(architecture_.layer.dim)),
       groups_(tokens) {
   validate(architecture_);
-  const bool scale_free = architecture_.norm == Normalisation::peri ||
-                          architecture_.norm == Normalisation::sandwich ||
-                          architecture_.norm == Normalisation::ngpt;
-  if (architecture_.layer.rule == LayerRule::unnormalised && !scale_free &&
+  if (architecture_.layer.rule == LayerRule::unnormalised && !scheme(architecture_.norm).unit &&
       architecture_.geometry == Geometry::sphere)
     log_unit_ = -logit_bound(architecture_.layer) * squared_gain(architecture_.gain);
 }
 
-Normalisation LayerFlow::norm() const {
-  if (architecture_.norm != Normalisation::mix) return architecture_.norm;
-  return switched_ ? Normalisation::pre : Normalisation::post;
+const Scheme& LayerFlow::present() const {
+  const Scheme& asked = scheme(architecture_.norm);
+  if (!asked.switches) return asked;
+  return scheme(switched_ ? Normalisation::pre : Normalisation::post);
 }
 
 const Space& LayerFlow::space() const {
-  const bool free = architecture_.geometry != Geometry::sphere || grows(norm());
+  const bool free = architecture_.geometry != Geometry::sphere || present().grows;
   return free ? *plane_ : *sphere_;
 }
 
 bool LayerFlow::autonomous() const {
   if (architecture_.geometry == Geometry::rescaled) return false;
-  return norm() != Normalisation::ln_scaling && norm() != Normalisation::damped_post &&
-         !(norm() == Normalisation::ngpt && architecture_.alpha_power != 0);
+  const Pace pace = present().pace;
+  return pace != Pace::damped && !(pace == Pace::alpha && architecture_.alpha_power != 0);
 }
 
 bool LayerFlow::simplify(const flow::Time& now, std::vector<double>&) {
-  if (architecture_.norm != Normalisation::mix || switched_) return false;
+  if (!scheme(architecture_.norm).switches || switched_) return false;
   switched_ = now.value() >= architecture_.switch_time * (1 - 1e-12);
   return switched_;
 }
@@ -181,22 +166,22 @@ void LayerFlow::set_weights(std::vector<Head> heads, std::vector<double> output,
 
 /// What the step in depth is multiplied with.
 double LayerFlow::clock(double time) const {
-  switch (norm()) {
-    case Normalisation::ln_scaling:
-    case Normalisation::damped_post:
+  switch (present().pace) {
+    case Pace::damped:
       return 1 / std::sqrt(1 + time);
-    case Normalisation::ngpt:
+    case Pace::alpha:
       return architecture_.alpha * std::pow(1 + time, -architecture_.alpha_power);
-    case Normalisation::deepnorm:
+    case Pace::scaled:
       return 1 / architecture_.deepnorm_scale;
-    default:
-      return 1;
+    case Pace::steady:
+      break;
   }
+  return 1;
 }
 
 std::span<const double> LayerFlow::block_input(std::span<const double> state) const {
   if (architecture_.geometry != Geometry::sphere) return state;
-  if (!grows(norm()) && architecture_.gain.empty()) return state;
+  if (!present().grows && architecture_.gain.empty()) return state;
   const std::size_t dim = architecture_.layer.dim;
   input_.assign(state.begin(), state.end());
   for (std::size_t i = 0; i < input_.size(); i += dim) {
@@ -222,19 +207,18 @@ void LayerFlow::write(const flow::Time& now, std::span<const double> state, doub
   attend(now, state, {}, output_);
   const Geometry geometry = architecture_.geometry;
   const bool pulled = geometry == Geometry::attracted || geometry == Geometry::rescaled;
-  const bool kept = geometry == Geometry::sphere && !grows(norm());
+  const bool kept = geometry == Geometry::sphere && !present().grows;
   // With identity values the own token adds nothing tangent; leaving it out keeps every digit.
   const bool exact = kept && tangent && identity_values(architecture_);
   const std::vector<double>& from = pulled || exact ? output_.pull : output_.out;
-  const bool unit = norm() == Normalisation::peri || norm() == Normalisation::sandwich ||
-                    norm() == Normalisation::ngpt;
+  const bool unit = present().unit;
   const double attention = unit ? 1 : std::exp(log_unit + output_.log_scale);
   for (std::size_t k = 0; k < out.size(); ++k) out[k] = from[k] == 0 ? 0 : attention * from[k];
   if (architecture_.feed_forward.present())
     architecture_.feed_forward.add(block_input(state),
                                    unit ? std::exp(-output_.log_scale) : std::exp(log_unit), out);
   const double rate = clock(now.value()) * (unit ? std::exp(log_unit) : 1);
-  const bool towards = norm() == Normalisation::ngpt && !tangent;  // N(A) - x
+  const bool towards = kept && unit && !tangent;  // N(A) - x
   parallel_for(state.size() / dim, std::max<std::size_t>(1, 4096 / dim),
                [&](std::size_t begin, std::size_t end) {
                  for (std::size_t i = begin; i < end; ++i) {

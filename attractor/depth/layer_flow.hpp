@@ -48,9 +48,6 @@ struct Architecture {
 /// Throws Error on a combination that has no meaning.
 void validate(const Architecture& architecture);
 
-/// The scheme lets the length of tokens change.
-bool grows(Normalisation norm);
-
 class LayerFlow final : public flow::Flow {
  public:
   LayerFlow(Architecture architecture, std::size_t tokens);
@@ -85,7 +82,7 @@ class LayerFlow final : public flow::Flow {
   std::span<const double> block_input(std::span<const double> state) const;
   void write(const flow::Time& now, std::span<const double> state, double log_unit, bool tangent,
              std::span<double> out) const;
-  Normalisation norm() const;  // mix is what it is at present
+  const Scheme& present() const;  // mix is what it is at present
   double clock(double time) const;
 
   Architecture architecture_;

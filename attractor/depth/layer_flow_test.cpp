@@ -72,7 +72,7 @@ meanfield::Equiangular reduced(const Architecture& a, double tokens, double cosi
           .deepnorm_scale = a.deepnorm_scale};
 }
 
-Architecture scheme(Normalisation norm) {
+Architecture architecture(Normalisation norm) {
   Architecture a = architecture(norm, 2, 8);
   a.alpha = 0.7;
   a.switch_time = 1;
@@ -81,8 +81,8 @@ Architecture scheme(Normalisation norm) {
 }
 
 TEST(LayerFlow, EquiangularTokensFollowTheClosedSystemOfEveryScheme) {
-  for (const Normalisation norm_ : kNormalisations) {
-    const Architecture a = scheme(norm_);
+  for (const Normalisation norm_ : normalisations()) {
+    const Architecture a = architecture(norm_);
     const meanfield::EquiangularFlow exact(reduced(a, 8, 0.1));
     for (const double time : {0.5, 1.0, 4.0}) {
       const auto x = flow_to(a, equiangular(8, 8, 0.1).data, time);
@@ -95,8 +95,8 @@ TEST(LayerFlow, EquiangularTokensFollowTheClosedSystemOfEveryScheme) {
 }
 
 TEST(LayerFlow, LayersAreThoseOfTheArchitecture) {
-  for (const Normalisation norm_ : kNormalisations) {
-    Architecture a = scheme(norm_);
+  for (const Normalisation norm_ : normalisations()) {
+    Architecture a = architecture(norm_);
     a.switch_time = 4;
     const auto exact = meanfield::layers(reduced(a, 8, 0), 1, 10).back();
     const auto x = flow_to(a, equiangular(8, 8, 0).data, 10, flow::layers(), 1);
@@ -107,8 +107,8 @@ TEST(LayerFlow, LayersAreThoseOfTheArchitecture) {
 
 TEST(LayerFlow, LayersConvergeToTheFlowWithOrderOne) {
   const std::vector<double> start = sine_tokens(7, 4);
-  for (const Normalisation norm_ : kNormalisations) {
-    Architecture a = scheme(norm_);
+  for (const Normalisation norm_ : normalisations()) {
+    Architecture a = architecture(norm_);
     a.layer.dim = 4;
     const auto exact = flow_to(a, start, 2);
     const auto error = [&](double step) {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "attractor/attention/normalisation.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/experiment/equiangular_experiment.hpp"
 
@@ -11,17 +12,15 @@ namespace attractor::experiment {
 namespace {
 
 void check_schemes(const EquiangularParameters& p) {
-  const EquiangularParameters usual;
-  const struct {
-    const char *name, *norm;
-    bool given;
-  } options[] = {{"alpha", "ngpt", p.alpha != usual.alpha},
-                 {"switch-time", "mix", p.switch_time != usual.switch_time},
-                 {"deepnorm-scale", "deepnorm", p.deepnorm_scale != usual.deepnorm_scale}};
-  for (const auto& option : options)
-    if (option.given && p.norm != option.norm)
-      throw Error(fmt::format("--{} is used by --norm {} only, not by --norm {}", option.name,
-                              option.norm, p.norm));
+  EquiangularParameters given = p, usual;
+  const ParameterList options = list(given), defaults = list(usual);
+  for (const Scheme& row : schemes())
+    for (const std::string_view name : row.parameters)
+      for (std::size_t k = 0; k < options.size(); ++k)
+        if (options[k].name == name && p.norm != row.name &&
+            options[k].text() != defaults[k].text())
+          throw Error(fmt::format("--{} is used by --norm {} only, not by --norm {}", name,
+                                  row.name, p.norm));
 }
 
 void check_layers(const EquiangularParameters& p) {

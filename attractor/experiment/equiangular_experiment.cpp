@@ -140,25 +140,7 @@ void remark_suddenness(const Asked& a, Answer& answer) {
 /// What 1 - cosine goes like, with K the terminal constant.
 std::string late_law(const Equiangular& e) {
   if (e.rule == Rule::unnormalised) return "n K^n exp(-2 exp(beta) t)";
-  switch (e.norm) {
-    case Normalisation::pre:
-    case Normalisation::peri:
-    case Normalisation::sandwich:
-      return "K / t^2";
-    case Normalisation::mix:
-      return "K / (t - switch_time)^2";
-    case Normalisation::ln_scaling:
-      return "K / (4 t)";
-    case Normalisation::ngpt:
-      return "n K exp(-2 alpha t)";
-    case Normalisation::deepnorm:
-      return "n K exp(-2 t / deepnorm_scale)";
-    case Normalisation::damped_post:
-      return "n K exp(-4 (sqrt(1 + t) - 1))";
-    case Normalisation::post:
-      break;
-  }
-  return "n K exp(-2 t)";
+  return std::string(scheme(e.norm).late_law);
 }
 
 void add_values(const Asked& a, Answer& answer) {
@@ -278,10 +260,9 @@ PageFigure cosine_figure(const Asked& a) {
 
 /// Straight where the late law is exponential and times are ordinary: a linear time axis.
 bool exponential(const Asked& a) {
-  const Normalisation n = a.problem().norm;
-  const bool law =
-      n == Normalisation::post || n == Normalisation::ngpt || n == Normalisation::deepnorm;
-  return law && !a.way.empty() && a.way.back().log_time < 600 && a.way.back().log_time > -600;
+  const Scheme& row = scheme(a.problem().norm);
+  return !row.grows && row.pace != Pace::damped && !a.way.empty() && a.way.back().log_time < 600 &&
+         a.way.back().log_time > -600;
 }
 
 PageFigure gap_figure(const Asked& a) {
@@ -313,8 +294,6 @@ PageFigure gap_figure(const Asked& a) {
 }  // namespace
 
 ParameterList list(EquiangularParameters& p) {
-  std::vector<std::string> schemes;
-  for (const Normalisation n : kNormalisations) schemes.emplace_back(name(n));
   const std::string family = "Tokens and attention", moment = "Question", scheme = "Normalisation";
   return {
       {.name = "dynamics",
@@ -371,7 +350,7 @@ ParameterList list(EquiangularParameters& p) {
        .group = scheme,
        .help = "where layers normalise",
        .target = &p.norm,
-       .choices = schemes},
+       .choices = normalisation_names()},
       {.name = "alpha",
        .group = scheme,
        .help = "ngpt: rate towards attention",

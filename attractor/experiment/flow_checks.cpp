@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attractor/attention/normalisation.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/experiment/flow_parameters.hpp"
 #include "attractor/flow/run.hpp"
@@ -170,24 +171,21 @@ void check(const FlowParameters& p) {
 
 void check_use(const FlowParameters& p, const std::vector<std::string>& given) {
   struct Need {
-    const char *name, *flag, *value;
+    std::string_view name, flag, value;
     std::string present;
     bool met;
   };
   const auto start = [&](const char* name, const char* init) {
     return Need{name, "init", init, p.init, p.init == init};
   };
-  const auto scheme = [&](const char* name, const char* norm) {
-    return Need{name, "norm", norm, p.norm, p.norm == norm};
-  };
   const bool block = p.feed_forward != "none", noisy = p.noise > 0 || p.common_noise > 0;
-  const auto is_given = [&](const char* name) {
+  const auto is_given = [&](std::string_view name) {
     return std::find(given.begin(), given.end(), name) != given.end();
   };
   refuse(is_given("time") && is_given("log10-time"),
          fmt::format("time = {} and log10-time = {} say the same; give one of them", p.time,
                      p.log10_time));
-  const Need needs[] = {
+  std::vector<Need> needs = {
       start("rho", "equiangular"),
       start("cap-angle", "cap"),
       start("centres", "clusters"),
@@ -197,10 +195,6 @@ void check_use(const FlowParameters& p, const std::vector<std::string>& given) {
       start("phase", "circle"),
       start("angles", "angles"),
       start("tokens-file", "file"),
-      scheme("alpha", "ngpt"),
-      scheme("alpha-power", "ngpt"),
-      scheme("switch-time", "mix"),
-      scheme("deepnorm-scale", "deepnorm"),
       {"accuracy", "engine", "circle, sphere or moments", p.engine, is_linear(p.engine)},
       {"kernel", "dynamics", "radial", p.dynamics, p.dynamics == "radial"},
       {"width", "feed-forward", "relu or gelu", p.feed_forward, block},
@@ -209,6 +203,9 @@ void check_use(const FlowParameters& p, const std::vector<std::string>& given) {
       {"feed-forward-bias", "feed-forward", "relu or gelu", p.feed_forward, block},
       {"feed-forward-out", "feed-forward", "relu or gelu", p.feed_forward, block},
       {"noise-substeps", "noise", "above 0", "0", noisy}};
+  for (const Scheme& row : schemes())
+    for (const std::string_view name : row.parameters)
+      needs.push_back({name, "norm", row.name, p.norm, p.norm == row.name});
   for (const Need& need : needs)
     refuse(!need.met && is_given(need.name),
            fmt::format("--{} is used by --{} {} only, not by --{} {}", need.name, need.flag,

@@ -161,7 +161,7 @@ std::vector<double> FlowModel::tokens_at(const flow::Step& step, double theta) {
 bool FlowModel::members_visible() const { return observe::members_visible(groups()); }
 
 bool FlowModel::has_lengths() const {
-  return general_ && depth::grows(general_->architecture().norm);
+  return general_ && scheme(general_->architecture().norm).grows;
 }
 
 std::vector<double> FlowModel::directions(std::span<const double> state) const {

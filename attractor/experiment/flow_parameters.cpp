@@ -7,6 +7,7 @@
 #include <limits>
 #include <numbers>
 
+#include "attractor/attention/normalisation.hpp"
 #include "attractor/attention/weights.hpp"
 #include "attractor/depth/moments_flow.hpp"
 #include "attractor/flow/tableau.hpp"
@@ -131,8 +132,7 @@ ParameterList architecture_list(FlowParameters& p) {
        .group = group,
        .help = "where layers normalise",
        .target = &p.norm,
-       .choices = {"post", "pre", "mix", "peri", "sandwich", "ngpt", "ln-scaling", "damped-post",
-                   "deepnorm"}},
+       .choices = normalisation_names()},
       {.name = "alpha",
        .group = group,
        .help = "ngpt: alpha_t = alpha (1 + t)^-alpha-power",

@@ -38,7 +38,7 @@ struct Forecast {
 struct Forecasts {
   ForecastParameters parameters;
   std::vector<double> levels;
-  std::vector<Forecast> all;  // in the order of kNormalisations
+  std::vector<Forecast> all;  // in the order of schemes()
   const Forecast& of(Normalisation n) const { return all[static_cast<std::size_t>(n)]; }
   const Forecast& asked() const { return of(normalisation_named(parameters.norm)); }
 };
@@ -86,29 +86,7 @@ Forecast forecast(const ForecastParameters& p, Normalisation norm,
 
 // ---- Words.
 
-std::string title(Normalisation n) {
-  switch (n) {
-    case Normalisation::post:
-      return "post-norm";
-    case Normalisation::pre:
-      return "pre-norm";
-    case Normalisation::mix:
-      return "mix-norm";
-    case Normalisation::peri:
-      return "peri-norm";
-    case Normalisation::sandwich:
-      return "sandwich-norm";
-    case Normalisation::ngpt:
-      return "nGPT";
-    case Normalisation::ln_scaling:
-      return "LN-scaling";
-    case Normalisation::damped_post:
-      return "damped post-norm";
-    case Normalisation::deepnorm:
-      return "DeepNorm";
-  }
-  return "";
-}
+std::string title(Normalisation n) { return std::string(scheme(n).title); }
 
 /// "passes 0.9 at layer 41".
 std::string passing(const Forecast& f, double level, std::size_t k) {
@@ -203,20 +181,30 @@ Table curve_table(const Forecasts& all) {
 
 // ---- Figures.
 
-/// A line for every scheme but sandwich, which is peri; the one asked for last and wide.
+/// Schemes that are the same here share a line: "peri-norm = sandwich-norm".
+Normalisation first_of(Normalisation n) { return scheme(n).twin.value_or(n); }
+
+std::string all_titles(Normalisation n) {
+  std::string titles = title(n);
+  for (const Scheme& s : schemes())
+    if (s.twin == n) titles += " = " + title(s.id);
+  return titles;
+}
+
+/// A line for every scheme; the one asked for last and wide.
 template <class Value>
 std::vector<Series> curves(const Forecasts& all, const Value& value) {
-  constexpr std::array<report::Colour, kNormalisations.size()> kColours = {
-      report::kBlue,   report::kVermillion, report::kPurple, report::kGreen, report::kGreen,
-      report::kOrange, report::kSky,        report::kGrey,   report::kInk};
-  const bool sandwich = all.asked().norm == Normalisation::sandwich;
-  const Normalisation asked = sandwich ? Normalisation::peri : all.asked().norm;
+  constexpr std::array kColours = {report::kBlue,  report::kVermillion, report::kPurple,
+                                   report::kGreen, report::kOrange,     report::kSky,
+                                   report::kGrey,  report::kInk,        report::kYellow};
+  const Normalisation asked = first_of(all.asked().norm);
+  std::size_t line = 0;
   std::vector<Series> series;
   Series emphasised;
   for (const Forecast& f : all.all) {
-    if (f.norm == Normalisation::sandwich) continue;
-    Series s = report::curve(kColours[static_cast<std::size_t>(f.norm)], 1.6);
-    s.title = title(f.norm) + (f.norm == Normalisation::peri ? " = sandwich-norm" : "");
+    if (first_of(f.norm) != f.norm) continue;
+    Series s = report::curve(kColours[line++ % kColours.size()], 1.6);
+    s.title = all_titles(f.norm);
     const std::size_t stride = std::max<std::size_t>(1, f.layers.size() / 2000);
     for (std::size_t k = 0; k < f.layers.size(); k += stride)
       add_point(s, static_cast<double>(k), value(f.layers[k]));
@@ -267,8 +255,6 @@ std::vector<PageFigure> figures(const Forecasts& all) {
 }  // namespace
 
 ParameterList list(ForecastParameters& p) {
-  std::vector<std::string> schemes;
-  for (const Normalisation n : kNormalisations) schemes.emplace_back(name(n));
   const std::string model = "Model", scheme = "Normalisation";
   return {
       {.name = "depth",
@@ -281,7 +267,7 @@ ParameterList list(ForecastParameters& p) {
        .group = model,
        .help = "the scheme to put in front; all are computed",
        .target = &p.norm,
-       .choices = schemes},
+       .choices = normalisation_names()},
       {.name = "beta",
        .group = model,
        .help = "inverse temperature of attention",
@@ -336,7 +322,7 @@ Answer ask(const ForecastParameters& p, const AskContext& /*context*/) {
   auto all = std::make_shared<Forecasts>(Forecasts{
       .parameters = p, .levels = number_list("levels", p.levels, -1, kMostLevel), .all = {}});
   std::sort(all->levels.begin(), all->levels.end());
-  for (const Normalisation n : kNormalisations) all->all.push_back(forecast(p, n, all->levels));
+  for (const Normalisation n : normalisations()) all->all.push_back(forecast(p, n, all->levels));
   Answer answer{.title = "forecast of collapse", .headline = headline(*all)};
   add_values(*all, answer);
   answer.tables = {scheme_table(*all), curve_table(*all)};

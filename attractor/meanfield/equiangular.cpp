@@ -16,20 +16,21 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kMostLogTime = 1e300;
 
-bool damped(Normalisation n) {
-  return n == Normalisation::ln_scaling || n == Normalisation::damped_post;
-}
+bool damped(Normalisation n) { return scheme(n).pace == Pace::damped; }
 
-bool grows(Normalisation n) {
-  return n == Normalisation::pre || n == Normalisation::peri || n == Normalisation::sandwich ||
-         n == Normalisation::ln_scaling;
+/// From the start on.
+bool grows(Normalisation n) { return scheme(n).grows && !scheme(n).switches; }
+
+// What steady clocks are divided by.
+double log_scale(const Equiangular& e) {
+  const Pace pace = scheme(e.norm).pace;
+  if (pace == Pace::alpha) return -std::log(e.alpha);
+  return pace == Pace::scaled ? std::log(e.deepnorm_scale) : 0;
 }
 
 Clock clock_of(const Equiangular& e) {
   if (e.rule == Rule::unnormalised) return Clock::unnormalised;
-  const bool unit = e.norm == Normalisation::peri || e.norm == Normalisation::sandwich ||
-                    e.norm == Normalisation::ngpt;
-  return unit ? Clock::unit : Clock::softmax;
+  return scheme(e.norm).unit ? Clock::unit : Clock::softmax;
 }
 
 // Both damped schemes run undamped ones at 2 (sqrt(1 + t) - 1) = 2t / (1 + sqrt(1 + t)).
@@ -100,19 +101,13 @@ struct EquiangularFlow::Solution {
 
   /// Time on the undamped, unscaled clock.
   double inner(double log_time) const {
-    if (damped(e.norm)) return damp(log_time);
-    if (e.norm == Normalisation::ngpt) return log_time + std::log(e.alpha);
-    if (e.norm == Normalisation::deepnorm) return log_time - std::log(e.deepnorm_scale);
-    return log_time;
+    return damped(e.norm) ? damp(log_time) : log_time - log_scale(e);
   }
   double outer(double log_time) const {
-    if (damped(e.norm)) return undamp(log_time);
-    if (e.norm == Normalisation::ngpt) return log_time - std::log(e.alpha);
-    if (e.norm == Normalisation::deepnorm) return log_time + std::log(e.deepnorm_scale);
-    return log_time;
+    return damped(e.norm) ? undamp(log_time) : log_time + log_scale(e);
   }
 
-  bool mix() const { return e.norm == Normalisation::mix; }
+  bool mix() const { return scheme(e.norm).switches; }
   /// mix: ln of the time since it switched.
   double since_switch(double log_time) const {
     return log_time + std::log1p(-std::exp(log_switch - log_time));
@@ -156,9 +151,7 @@ struct EquiangularFlow::Solution {
   double log_speed(double moved, double log_time) const {
     const double x = start + moved;
     double pace = log_pace(curve, clock_of(e), x) + log_norm(moved, log_time);
-    if (damped(e.norm)) pace += log_sum(0, log_time) / 2;
-    if (e.norm == Normalisation::ngpt) pace -= std::log(e.alpha);
-    if (e.norm == Normalisation::deepnorm) pace += std::log(e.deepnorm_scale);
+    pace += damped(e.norm) ? log_sum(0, log_time) / 2 : log_scale(e);
     return curve.log_gap(x) + curve.log_sigma(x) - std::log(e.tokens) - pace;
   }
 

@@ -17,30 +17,21 @@ struct Mixture {
 };
 
 Mixture mixture(const Equiangular& e, double depth, double step, double norm, double attention) {
-  const double damped = step / std::sqrt(1 + depth);
+  const Scheme& row = scheme(e.norm);
+  // Depth is a multiple of the step, rounded.
+  const bool early = row.switches && depth < e.switch_time - 1e-9 * step;
+  double added = step;
   // The simplex at beta = 0: attention vanishes and has no direction to add.
-  const double unit = attention > 0 ? step / attention : 0;
-  switch (e.norm) {
-    case Normalisation::post:
-      return {1, step, true};
-    case Normalisation::pre:
-      return {norm, step, false};
-    case Normalisation::mix: {
-      // Depth is a multiple of the step, rounded.
-      const bool post = depth < e.switch_time - 1e-9 * step;
-      return {norm, step, post};
-    }
-    case Normalisation::peri:
-    case Normalisation::sandwich:
-      return {norm, unit, false};
-    case Normalisation::ngpt:
-      return {1 - step * e.alpha, unit * e.alpha, true};
-    case Normalisation::ln_scaling:
-      return {norm, damped, false};
-    case Normalisation::damped_post:
-      return {1, damped, true};
-    case Normalisation::deepnorm:
-      return {e.deepnorm_scale, step, true};
+  if (row.unit) added = attention > 0 ? step / attention : 0;
+  switch (row.pace) {
+    case Pace::steady:
+      return {norm, added, early || !row.grows};
+    case Pace::damped:
+      return {norm, added / std::sqrt(1 + depth), !row.grows};
+    case Pace::alpha:
+      return {1 - step * e.alpha, added * e.alpha, true};
+    case Pace::scaled:
+      return {e.deepnorm_scale, added, true};
   }
   return {};
 }
