@@ -89,6 +89,8 @@ const Scheme& scheme(Normalisation normalisation) {
 std::vector<std::string> normalisation_names() {
   std::vector<std::string> names;
   for (const Scheme& s : kSchemes) names.emplace_back(s.name);
+  for (const Scheme& s : kSchemes)
+    if (!s.alias.empty()) names.emplace_back(s.alias);
   return names;
 }
 
@@ -100,7 +102,7 @@ std::vector<Normalisation> normalisations() {
 
 Normalisation normalisation_named(std::string_view text) {
   for (const Scheme& s : kSchemes)
-    if (s.name == text) return s.id;
+    if (s.name == text || (s.alias == text && !text.empty())) return s.id;
   throw Error(fmt::format("'{}' is no normalisation; allowed: {}", text,
                           fmt::join(normalisation_names(), ", ")));
 }

@@ -44,15 +44,16 @@ enum class Pace { steady, damped, alpha, scaled };
 
 struct Scheme {
   Normalisation id;
-  std::string_view name, title, description;
+  std::string_view name, alias{}, title, description;
   /// What 1 - cosine of equiangular tokens goes like, K being the terminal constant.
   std::string_view late_law;
   /// The parameters that this scheme alone has, and what they are.
   std::span<const std::string_view> parameters{};
   Pace pace = Pace::steady;
-  bool grows = false;     // what attention writes is added and not normalised: lengths change
-  bool unit = false;      // it writes N(A), not A
-  bool switches = false;  // is another scheme before a given depth
+  bool grows = false;        // what attention writes is added and not normalised: lengths change
+  bool unit = false;         // it writes N(A), not A
+  bool switches = false;     // is another scheme before a given depth
+  bool sees_length = false;  // attention sees x itself: logits beta r_i r_j cos
   std::optional<Normalisation> twin{};  // the same scheme when attention is the whole layer
 };
 
@@ -60,9 +61,10 @@ struct Scheme {
 std::span<const Scheme> schemes();
 const Scheme& scheme(Normalisation normalisation);
 
-/// By the name in the table; throws Error on another one.
+/// By the name in the table or its alias; throws Error on another one.
 Normalisation normalisation_named(std::string_view name);
 std::string_view name(Normalisation normalisation);
+/// All names, then all aliases.
 std::vector<std::string> normalisation_names();
 std::vector<Normalisation> normalisations();
 

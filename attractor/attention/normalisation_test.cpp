@@ -14,10 +14,14 @@ TEST(NormalisationNames, AreTakenBack) {
     EXPECT_EQ(scheme(n).id, n);  // the row is where its enumerator points
     EXPECT_FALSE(scheme(n).title.empty() || scheme(n).description.empty());
     EXPECT_FALSE(scheme(n).late_law.empty());
+    if (!scheme(n).alias.empty()) {
+      EXPECT_EQ(normalisation_named(scheme(n).alias), n);
+    }
     names.insert(name(n));
   }
-  EXPECT_EQ(names, (std::set<std::string_view>{"post", "pre", "mix", "peri", "sandwich", "ngpt",
-                                               "ln-scaling", "damped-post", "deepnorm"}));
+  EXPECT_EQ(names.size(), schemes().size());
+  for (const std::string& given : normalisation_names())
+    EXPECT_NO_THROW(normalisation_named(given)) << given;
 }
 
 TEST(NormalisationNames, OthersAreRefusedWithTheChoices) {

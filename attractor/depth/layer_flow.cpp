@@ -181,11 +181,12 @@ double LayerFlow::clock(double time) const {
 
 std::span<const double> LayerFlow::block_input(std::span<const double> state) const {
   if (architecture_.geometry != Geometry::sphere) return state;
-  if (!present().grows && architecture_.gain.empty()) return state;
+  const bool normalises = present().grows && !present().sees_length;
+  if (!normalises && architecture_.gain.empty()) return state;
   const std::size_t dim = architecture_.layer.dim;
   input_.assign(state.begin(), state.end());
   for (std::size_t i = 0; i < input_.size(); i += dim) {
-    sphere_->retract(std::span(input_).subspan(i, dim));
+    if (normalises) sphere_->retract(std::span(input_).subspan(i, dim));
     if (architecture_.gain.empty()) continue;
     for (std::size_t a = 0; a < dim; ++a) input_[i + a] *= architecture_.gain[a];
   }

@@ -9,6 +9,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/meanfield/equiangular_clock.hpp"
+#include "attractor/meanfield/equiangular_lengths.hpp"
 
 namespace attractor::meanfield {
 namespace {
@@ -78,6 +79,7 @@ struct EquiangularFlow::Solution {
   double start;
   std::optional<EquiangularClock> clock{};  // constant norm; the post part of mix
   std::optional<GrowingClock> growing{};    // from `start`, for mix from where it switches
+  std::optional<LengthClock> lengths{};     // where attention sees the growing norm
   double switched = kInfinity;              // mix: distance moved when it switches
   double log_switch = kInfinity;
 
@@ -91,8 +93,12 @@ struct EquiangularFlow::Solution {
       fixed = true;
       return;
     }
-    if (!grows(e.norm)) clock.emplace(curve, start, clock_of(e));
-    if (grows(e.norm)) growing.emplace(curve, start, clock_of(e));
+    if (scheme(e.norm).sees_length && e.beta > 0)
+      lengths.emplace(curve, start);
+    else if (grows(e.norm))
+      growing.emplace(curve, start, clock_of(e));
+    else
+      clock.emplace(curve, start, clock_of(e));
     if (mix()) {
       switched = clock->moved(log_switch);
       if (std::isfinite(switched)) growing.emplace(curve, start + switched, Clock::softmax);
@@ -115,11 +121,13 @@ struct EquiangularFlow::Solution {
 
   double moved(double log_time) const {
     const double time = inner(log_time);
+    if (lengths) return lengths->moved(time);
     if (mix() && time > log_switch && growing) return switched + growing->moved(since_switch(time));
     return grows(e.norm) ? growing->moved(time) : clock->moved(time);
   }
 
   double log_time(double moved) const {
+    if (lengths) return outer(lengths->log_time(moved));
     if (mix() && growing && moved >= switched)
       return log_sum(log_switch, growing->log_time(moved - switched));
     return outer(grows(e.norm) ? growing->log_time(moved) : clock->log_time(moved));
@@ -128,6 +136,7 @@ struct EquiangularFlow::Solution {
   double log_norm(double moved, double log_time) const {
     const double time = inner(log_time);
     if (std::isinf(time)) return 0;
+    if (lengths) return lengths->log_norm(time);
     if (mix() && time > log_switch && growing)
       return growing->log_norm(moved - switched, since_switch(time));
     return grows(e.norm) ? growing->log_norm(moved, time) : 0;
@@ -150,14 +159,16 @@ struct EquiangularFlow::Solution {
   /// ln of d cosine / dt = (w s / n) dx/dt.
   double log_speed(double moved, double log_time) const {
     const double x = start + moved;
-    double pace = log_pace(curve, clock_of(e), x) + log_norm(moved, log_time);
+    const double norm = log_norm(moved, log_time);
+    double pace = lengths ? lengths->log_pace(moved, norm) : log_pace(curve, clock_of(e), x) + norm;
     pace += damped(e.norm) ? log_sum(0, log_time) / 2 : log_scale(e);
     return curve.log_gap(x) + curve.log_sigma(x) - std::log(e.tokens) - pace;
   }
 
   Arrival arrival(double position) const {
     const double way = position - start;
-    if (fixed || !(way >= 0)) return {Arrival::Status::never, kInfinity};
+    if (fixed || !(way >= 0) || (lengths && way >= lengths->limit()))
+      return {Arrival::Status::never, kInfinity};
     const double when = way > 0 ? log_time(way) : -kInfinity;
     if (when > kMostLogTime) return {Arrival::Status::beyond_range, kInfinity};
     return {Arrival::Status::reached, when};
@@ -209,6 +220,7 @@ double EquiangularFlow::log_tail(double log_time) const {
   const Solution& s = *solution_;
   if (s.fixed) return std::log1p(-s.e.cosine0);
   const double log_k = log_terminal_constant();
+  if (s.lengths) return log_k;
   if (s.mix())
     return log_time > s.log_switch ? log_k - 2 * s.since_switch(log_time)
                                    : std::numeric_limits<double>::quiet_NaN();
@@ -224,6 +236,9 @@ double EquiangularFlow::log_tail(double log_time) const {
 // limit.
 double EquiangularFlow::log_terminal_constant() const {
   const Solution& s = *solution_;
+  if (s.lengths)
+    return std::isinf(s.lengths->limit()) ? std::numeric_limits<double>::quiet_NaN()
+                                          : s.curve.log_gap(s.start + s.lengths->limit());
   if (s.growing) return s.growing->log_constant();
   if (s.fixed || s.mix()) return std::numeric_limits<double>::quiet_NaN();
   if (clock_of(s.e) == Clock::unit) {

@@ -51,7 +51,8 @@ std::vector<EquiangularLayer> layers(const Equiangular& e, double step, std::siz
   std::vector<EquiangularLayer> result = {{e.cosine0, std::log1p(-e.cosine0) + 0.0, 0}};
   result.reserve(count + 1);
   for (std::size_t k = 0; k < count; ++k) {
-    const double exponent = e.beta * curve.gap(x), s = curve.sigma(x);
+    const double seen = scheme(e.norm).sees_length ? 2 * result.back().log_norm : 0;
+    const double exponent = e.beta * std::exp(seen) * curve.gap(x), s = curve.sigma(x);
     const double others = std::exp(-exponent), total = 1 + (n - 1) * others;
     const double p = others / total, lead = -std::expm1(-exponent) / total;  // p_0 - p
     const auto squared = [&](double c1, double c2) { return c1 * c1 + (2 * c1 + n * c2) * c2 * s; };

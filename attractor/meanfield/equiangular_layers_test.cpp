@@ -58,28 +58,26 @@ Token sum(double a, const Token& x, double b, const Token& y) {
 
 std::vector<Token> token_layer(const std::vector<Token>& tokens, const Equiangular& e, double h,
                                double t) {
-  std::vector<Token> directions, out;
-  for (const Token& x : tokens) directions.push_back(unit(x));
+  const Scheme& row = scheme(e.norm);
+  std::vector<Token> seen, out;
+  for (const Token& x : tokens) seen.push_back(row.sees_length ? x : unit(x));
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     Token attention(tokens[i].size(), 0.0);
     double total = 0;
-    for (const Token& y : directions) {
-      const double weight = std::exp(e.beta * (dot(directions[i], y) - 1));
+    for (const Token& y : seen) {
+      const double weight = std::exp(e.beta * (dot(seen[i], y) - dot(seen[i], seen[i])));
       attention = sum(1, attention, weight, y);
       total += weight;
     }
     attention = sum(1 / total, attention, 0, attention);
     const Token& x = tokens[i];
-    const double damped = h / std::sqrt(1 + t);
-    const N norm = e.norm == N::mix ? (t < e.switch_time ? N::post : N::pre) : e.norm;
-    if (norm == N::post) out.push_back(unit(sum(1, x, h, attention)));
-    if (norm == N::pre) out.push_back(sum(1, x, h, attention));
-    if (norm == N::peri || norm == N::sandwich) out.push_back(sum(1, x, h, unit(attention)));
-    if (norm == N::ngpt)
-      out.push_back(unit(sum(1, x, h * e.alpha, sum(1, unit(attention), -1, x))));
-    if (norm == N::ln_scaling) out.push_back(sum(1, x, damped, attention));
-    if (norm == N::damped_post) out.push_back(unit(sum(1, x, damped, attention)));
-    if (norm == N::deepnorm) out.push_back(unit(sum(e.deepnorm_scale, x, h, attention)));
+    Token added = row.unit ? unit(attention) : attention;
+    if (row.pace == Pace::alpha) added = sum(e.alpha, added, -e.alpha, x);
+    const double step = row.pace == Pace::damped ? h / std::sqrt(1 + t) : h;
+    const double kept = row.pace == Pace::scaled ? e.deepnorm_scale : 1;
+    const bool grows = row.grows && !(row.switches && t < e.switch_time);
+    out.push_back(sum(kept, x, step, added));
+    if (!grows) out.back() = unit(out.back());
   }
   return out;
 }

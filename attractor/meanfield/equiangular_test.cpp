@@ -236,10 +236,11 @@ TEST(EquiangularRoundTrip, TimeToGapToTime) {
           const EquiangularState s = flow.at(log_time);
           // ln(1 - cosine) of a double says little about the distance to the start.
           if (s.cosine < 0.02 || std::isinf(s.log_gap)) continue;
+          // The gap's own rounding, in units of ln t. Where tokens stop turning it says nothing.
+          const double slope = std::exp(s.log_speed - s.log_gap + log_time);
+          if (slope < 1e-12) continue;
           const Arrival back = flow.arrival_at_gap(s.log_gap);
           ASSERT_EQ(back.status, Arrival::Status::reached);
-          // The gap's own rounding, in units of ln t.
-          const double slope = std::exp(s.log_speed - s.log_gap + log_time);
           EXPECT_NEAR(back.log_time, log_time,
                       1e-13 * (1 + std::abs(log_time)) + 1e-15 * (1 - s.log_gap) / slope)
               << name(norm) << " " << n << " " << beta << " " << log_time;
@@ -307,7 +308,8 @@ TEST(EquiangularSensitivity, AgainstDerivativesOfTheClosedForm) {
 
 TEST(EquiangularSensitivity, OfTheCosineAtAFixedTime) {
   for (const N norm : normalisations()) {
-    const Equiangular e{.tokens = 30, .beta = 3, .cosine0 = -0.01, .norm = norm};
+    const double beta = scheme(norm).sees_length ? 0.2 : 3;  // not where tokens have stopped
+    const Equiangular e{.tokens = 30, .beta = beta, .cosine0 = -0.01, .norm = norm};
     const EquiangularState s = state(e, 4);
     const Sensitivity by = EquiangularFlow(e).sensitivity(s.log_gap);
     Equiangular more = e, less = e;
