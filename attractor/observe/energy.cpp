@@ -125,6 +125,7 @@ LogitRange range_of(const Attention& attention, std::span<const double> tokens,
   constexpr std::size_t kPilot = 64;
   constexpr double kLowest = -36;  // e^-36 of a token of its own: rounding
   constexpr double kLeft = 0.03;   // of a power's error, once close tokens are known
+  constexpr double kFaint = -12;   // a token's power changes by its square
   const Stream stream(seed, "energy pilot");
   RowSample pilot;
   for (std::size_t k = 0; k < kPilot; ++k)
@@ -154,6 +155,7 @@ LogitRange range_of(const Attention& attention, std::span<const double> tokens,
   while (range.lowest > kLowest &&
          !(adds_little(range.lowest, 1.0 / 3) && says_little(range.lowest)))
     range.lowest -= 0.5;
+  if (is_plain(attention)) range.lowest = std::min(range.lowest, kFaint);
   return range;
 }
 
