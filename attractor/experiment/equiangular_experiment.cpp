@@ -390,7 +390,9 @@ Answer ask(const EquiangularParameters& p, const AskContext& /*context*/) {
   add_tables(*asked, answer);
   remark_suddenness(*asked, answer);
   if (asked->flow.half_collapse().status == Arrival::Status::never)
-    answer.remarks.push_back("The tokens form a regular simplex: nothing ever turns.");
+    answer.remarks.push_back(asked->flow.at(-kInfinity).speed() > 0
+                                 ? "The tokens stop turning before half of the gap is closed."
+                                 : "The tokens form a regular simplex: nothing ever turns.");
   if (!asked->way.empty())
     answer.draw = [asked] {
       return std::vector<PageFigure>{cosine_figure(*asked), gap_figure(*asked)};

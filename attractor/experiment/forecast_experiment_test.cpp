@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attractor/attention/normalisation.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace attractor::experiment {
@@ -60,6 +61,10 @@ TEST(Forecast, LevelsArePassedWhereTheCurveSaysSo) {
     std::string key = schemes.labels[s];
     std::replace(key.begin(), key.end(), '-', '_');
     const double passed = column(schemes, s, "layer_at_0.9");
+    if (std::isnan(passed)) {
+      EXPECT_LT(column(schemes, s, "cosine"), 0.9) << key;
+      continue;
+    }
     ASSERT_TRUE(passed > 0) << key;
     const auto layer = static_cast<std::size_t>(passed);
     EXPECT_GE(column(curves, layer, key + "_cosine"), 0.9) << key;
@@ -77,8 +82,14 @@ TEST(Forecast, ThinLayersApproachTheFlow) {
   const Table& schemes = a.tables[0];
   for (std::size_t s = 0; s < schemes.rows.size(); ++s) {
     EXPECT_NEAR(column(schemes, s, "cosine"), column(schemes, s, "flow_cosine"), 1e-3);
-    EXPECT_NEAR(column(schemes, s, "layer_at_0.5") / column(schemes, s, "flow_at_0.5"), 1, 5e-3)
-        << schemes.labels[s];
+    const double layer = column(schemes, s, "layer_at_0.5"),
+                 flow = column(schemes, s, "flow_at_0.5");
+    EXPECT_EQ(std::isnan(layer), !std::isfinite(flow)) << schemes.labels[s];
+    if (std::isnan(layer)) {
+      EXPECT_LT(column(schemes, s, "cosine"), 0.5) << schemes.labels[s];
+    } else {
+      EXPECT_NEAR(layer / flow, 1, 5e-3) << schemes.labels[s];
+    }
   }
   EXPECT_NEAR(a.values["flow_cosine"].get<double>(), 0.989247041955, 1e-11);
 }
@@ -103,7 +114,7 @@ TEST(Forecast, FiguresEmphasiseTheSchemeAskedFor) {
     ASSERT_EQ(figures.size(), 2u);
     for (const PageFigure& f : figures) {
       const auto& series = f.figure.panels[0].series;
-      ASSERT_EQ(series.size(), 8u);
+      ASSERT_EQ(series.size(), schemes().size() - 1);  // sandwich is peri
       EXPECT_GT(series.back().width, series.front().width);
       EXPECT_FALSE(f.figure.panels[0].x.label.empty());
       EXPECT_FALSE(f.figure.panels[0].y.label.empty());
