@@ -65,6 +65,7 @@ constexpr std::array kSchemes = {
            .grows = true},
     Scheme{.id = Normalisation::damped_post,
            .name = "damped-post",
+           .alias = "sqrt-scaling",
            .title = "damped post-norm",
            .description = "post-norm with attention damped by 1 / sqrt(1 + depth)",
            .late_law = "n K exp(-4 (sqrt(1 + t) - 1))",
@@ -76,6 +77,14 @@ constexpr std::array kSchemes = {
            .late_law = "n K exp(-2 t / deepnorm_scale)",
            .parameters = kScale,
            .pace = Pace::scaled},
+    Scheme{.id = Normalisation::branch,
+           .name = "branch",
+           .title = "branch-norm",
+           .description = "normalise what attention returns only; logits grow with the stream",
+           .late_law = "K > 0: tokens stop turning",
+           .grows = true,
+           .unit = true,
+           .sees_length = true},
 };
 
 }  // namespace

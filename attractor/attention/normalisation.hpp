@@ -12,7 +12,9 @@
 //   ln-scaling    x <- x + h (1 + t)^{-1/2} A            r sqrt(1 + t)  <theta, A> / sqrt(1 + t)
 //   damped-post   x <- N(x + h (1 + t)^{-1/2} A)         sqrt(1 + t)    0
 //   deepnorm      x <- N(a x + h A)                      a              0
+//   branch        x <- x + h N(A(x))                     r |A|          <theta, A> / |A|
 //
+// Attention of branch sees x itself: logits beta r_i r_j cos.
 // damped-post is what "depth scaling" means in some texts; its tail differs from ln-scaling.
 //
 // Flow, exact reductions, forecast, parameter lists, checks and pages all read the rows below: a
@@ -36,7 +38,8 @@ enum class Normalisation {
   ngpt,
   ln_scaling,
   damped_post,
-  deepnorm
+  deepnorm,
+  branch
 };
 
 /// What a step in depth is multiplied with: 1, (1 + t)^{-1/2}, alpha, or 1 / a.
