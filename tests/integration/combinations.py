@@ -40,7 +40,7 @@ OPTIONS = {
     "query": MATRICES, "key": MATRICES, "value": (*MATRICES, "qk", "minus-qk"), "output": MATRICES,
     "heads": (1, 2, 5), "rank": (0, 1, 2, 9), "redraw": (0, 0.1, 0.15, 7),
     "mask": ("full", "causal"), "window": (0, 1, 3, 1000), "distance-bias": (0, 0.3, 1e9),
-    "norm": ("post", "pre", "mix", "peri", "sandwich", "ngpt", "ln-scaling", "damped-post", "deepnorm"),
+    "norm": ("post", "pre", "mix", "peri", "sandwich", "ngpt", "ln-scaling", "damped-post", "deepnorm", "branch", "sqrt-scaling"),
     "alpha": (0.2, 1, 1e6), "alpha-power": (0, 0.5, 10), "switch-time": (0, 0.2, 0.25, 9),
     "deepnorm-scale": (1e-3, 1, 1e6), "gain": ("gain.h5", "matrix.h5"),
     "feed-forward-in": ("in.h5", "gain.h5"), "feed-forward-bias": ("bias.h5", "matrix.h5"), "feed-forward-out": ("out.h5", "missing.npy"),

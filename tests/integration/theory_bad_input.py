@@ -16,7 +16,7 @@ EQUIANGULAR, PAIR, CLUSTERS = ("reduce", "equiangular"), ("reduce", "pair"), ("r
 SIMPLEX = (*CLUSTERS, "--shape", "simplex", "--count", "4")
 SIMULATE = ("context", "--simulate", "--tokens", "100")
 VMF, TOKENS = ("meanfield", "--start", "vmf"), ("meanfield", "--start", "tokens", "--tokens-file")
-SCHEMES = "post, pre, mix, peri, sandwich, ngpt, ln-scaling, damped-post, deepnorm"
+SCHEMES = "post, pre, mix, peri, sandwich, ngpt, ln-scaling, damped-post, deepnorm, branch"
 ROWS = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1]])
 
 # Files that `refused` finds in its directory.

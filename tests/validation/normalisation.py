@@ -14,7 +14,7 @@ import program
 
 os.environ["PATH"] = ""  # no gnuplot: its figures take a second a run and are tested elsewhere
 
-SCHEMES = ("post", "pre", "mix", "peri", "sandwich", "ngpt", "ln-scaling", "damped-post", "deepnorm")
+SCHEMES = ("post", "pre", "mix", "peri", "sandwich", "ngpt", "ln-scaling", "damped-post", "deepnorm", "branch")
 ALPHA, SWITCH, SCALE = 0.7, 1.0, 1.6
 
 
@@ -37,9 +37,11 @@ def unit(x):
 def velocity(scheme, t, x, beta):
     """x' of the layers of attention/normalisation.hpp as h -> 0, written for x itself."""
     theta = unit(x)
-    weights = np.exp(beta * theta @ theta.T)
-    out = weights / weights.sum(axis=1, keepdims=True) @ theta
-    if scheme in ("peri", "sandwich", "ngpt"):
+    seen = x if scheme == "branch" else theta
+    logits = beta * seen @ seen.T
+    weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+    out = weights / weights.sum(axis=1, keepdims=True) @ seen
+    if scheme in ("peri", "sandwich", "ngpt", "branch"):
         out = unit(out)
     if scheme in ("ln-scaling", "damped-post"):
         out = out / math.sqrt(1 + t)
@@ -47,7 +49,7 @@ def velocity(scheme, t, x, beta):
         out = ALPHA * (out - x)
     if scheme == "deepnorm":
         out = out / SCALE
-    free = scheme in ("pre", "peri", "sandwich", "ln-scaling") or (scheme == "mix" and t > SWITCH)
+    free = scheme in ("pre", "peri", "sandwich", "ln-scaling", "branch") or (scheme == "mix" and t > SWITCH)
     return out if free else out - (out * theta).sum(axis=1, keepdims=True) * theta
 
 
