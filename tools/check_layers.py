@@ -42,7 +42,7 @@ KNOWN_CYCLES = [
     {"attractor/experiment/meanfield_errors", "attractor/experiment/meanfield_experiment",
      "attractor/experiment/meanfield_figures", "attractor/experiment/meanfield_record",
      "attractor/experiment/meanfield_system", "attractor/experiment/meanfield_words"},
-    {"attractor/experiment/flow_distributed", "attractor/experiment/flow_experiment", "attractor/experiment/flow_model"},
+    {"attractor/experiment/flow_distributed", "attractor/experiment/flow_experiment"},
     {"attractor/experiment/stability_experiment", "attractor/experiment/stability_figures"},
     {"attractor/experiment/select_experiment", "attractor/experiment/select_training"},
     {"experiments/catalogue", "experiments/entries"},

@@ -16,9 +16,9 @@
 namespace attractor::depth {
 
 AttentionFlow::AttentionFlow(Attention attention, std::size_t tokens, double radius)
-    : attention_(std::move(attention)),
+    : TokenFlow(tokens),
+      attention_(std::move(attention)),
       space_(space_of(attention_)),
-      groups_(tokens),
       log_unit_(natural_log_unit(attention_)),
       radius_(radius) {}
 

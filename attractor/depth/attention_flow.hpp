@@ -21,13 +21,13 @@
 
 #include "attractor/attention/attention.hpp"
 #include "attractor/depth/attention_output.hpp"
-#include "attractor/depth/token_groups.hpp"
+#include "attractor/depth/token_flow.hpp"
 #include "attractor/flow/flow.hpp"
 #include "attractor/flow/stepper.hpp"
 
 namespace attractor::depth {
 
-class AttentionFlow final : public flow::Flow {
+class AttentionFlow final : public TokenFlow {
  public:
   /// radius = 0: tokens are never coalesced.
   AttentionFlow(Attention attention, std::size_t tokens, double radius);
@@ -50,9 +50,8 @@ class AttentionFlow final : public flow::Flow {
   void set_precision(Precision precision) { precision_ = precision; }
   Precision precision() const { return precision_; }
 
+  std::string_view engine() const override { return "dense"; }
   const Attention& attention() const { return attention_; }
-  const TokenGroups& groups() const { return groups_; }
-  TokenGroups& groups() { return groups_; }
 
  private:
   bool split_growing(std::vector<double>& state);
@@ -64,7 +63,6 @@ class AttentionFlow final : public flow::Flow {
 
   Attention attention_;
   std::unique_ptr<Space> space_;
-  TokenGroups groups_;
   double log_unit_, radius_;
   Precision precision_ = Precision::f64;
   std::vector<bool> growing_;  // in the last step, the offsets below each token

@@ -55,7 +55,8 @@ struct Sorted {
 }  // namespace
 
 CircleFlow::CircleFlow(const CircleFlowSettings& settings, std::size_t tokens)
-    : settings_(settings),
+    : TokenFlow(tokens),
+      settings_(settings),
       log_unit_(settings.rule == Rule::unnormalised ? -settings.beta : 0.0),
       order_(tokens),
       field_({.beta = settings.beta, .accuracy = settings.accuracy, .tokens = tokens}) {
@@ -101,6 +102,28 @@ bool CircleFlow::simplify(const flow::Time& /*now*/, std::vector<double>& angles
   weights_ = sorted.pick<double>(weights_);
   angles = std::move(sorted.angles);
   return true;
+}
+
+std::vector<double> CircleFlow::begin(std::vector<double> tokens) {
+  std::vector<double> angles, sorted;
+  for (std::size_t i = 0; i < tokens.size(); i += 2)
+    angles.push_back(std::atan2(tokens[i + 1], tokens[i]));
+  std::vector<std::uint32_t> order(angles.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return angles[a] < angles[b]; });
+  for (const std::uint32_t i : order) sorted.push_back(angles[i]);
+  keep_order(order);
+  return sorted;
+}
+
+std::vector<double> CircleFlow::directions(std::span<const double> angles) const {
+  std::vector<double> tokens;
+  for (const double angle : expand(angles)) {
+    tokens.push_back(std::cos(angle));
+    tokens.push_back(std::sin(angle));
+  }
+  return tokens;
 }
 
 std::vector<double> CircleFlow::expand(std::span<const double> angles) const {

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "attractor/attention/attention.hpp"
-#include "attractor/flow/flow.hpp"
+#include "attractor/depth/token_flow.hpp"
 #include "attractor/kernels/circle_field.hpp"
 
 namespace attractor::depth {
@@ -33,7 +33,7 @@ struct CircleFlowSettings {
   double accuracy = 1e-12;  // 1e-12 .. 1e-4, of Z and of the USA velocity
 };
 
-class CircleFlow final : public flow::Flow {
+class CircleFlow final : public TokenFlow {
  public:
   /// Equal weights.
   CircleFlow(const CircleFlowSettings& settings, std::size_t tokens);
@@ -47,6 +47,15 @@ class CircleFlow final : public flow::Flow {
   bool simplify(const flow::Time& now, std::vector<double>& angles) override;
   bool at_rest(std::span<const double> angles) const override { return angles.size() == 1; }
 
+  std::string_view engine() const override { return "circle"; }
+  /// Their sorted angles.
+  std::vector<double> begin(std::vector<double> tokens) override;
+  std::vector<double> directions(std::span<const double> angles) const override;
+  bool state_is_tokens() const override { return false; }
+  bool has_increments() const override { return false; }
+  std::span<const std::uint32_t> kept_order() const override { return order_; }
+  void restore_order(std::vector<std::uint32_t> order) override { set_order(std::move(order)); }
+
   /// order()[i] is the original number of token i of the state.
   std::span<const std::uint32_t> order() const { return order_; }
   /// For a resumed run: a permutation. Where runs are stopped simplify() has looked last.
@@ -59,7 +68,7 @@ class CircleFlow final : public flow::Flow {
 
   /// ln of E = (1/2 beta) sum_ij w_i w_j e^{beta c_ij}; at beta = 0 of |sum_j w_j e^{i
   /// theta_j}|^2/2.
-  double log_energy(std::span<const double> angles) const;
+  double log_energy(std::span<const double> angles) const override;
 
   /// Of the last drift, in the natural unit: the largest speed, and a bound of its error.
   double largest_speed() const;

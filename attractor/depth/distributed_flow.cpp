@@ -32,13 +32,21 @@ TokenBlock block_of(std::size_t tokens, std::size_t rank, std::size_t ranks) {
 }
 
 DistributedFlow::DistributedFlow(Attention attention, std::size_t tokens)
-    : attention_(std::move(attention)),
+    : TokenFlow(block_of(tokens, ranks::rank(), ranks::count()).size()),
+      attention_(std::move(attention)),
       space_(space_of(attention_)),
       tokens_(tokens),
       own_(block_of(tokens, ranks::rank(), ranks::count())),
       log_unit_(natural_log_unit(attention_)),
       masses_(block_of(tokens, 0, ranks::count()).size(), 1.0) {
   assert(own_.size() > 0);
+}
+
+std::vector<double> DistributedFlow::begin(std::vector<double> tokens) {
+  const auto at = [&](std::size_t token) {
+    return tokens.begin() + static_cast<std::ptrdiff_t>(token * attention_.dim);
+  };
+  return {at(own_.begin), at(own_.end)};
 }
 
 void DistributedFlow::drift(std::span<const double> state, double log_unit,

@@ -20,7 +20,7 @@
 
 #include "attractor/attention/attention.hpp"
 #include "attractor/depth/attention_output.hpp"
-#include "attractor/flow/flow.hpp"
+#include "attractor/depth/token_flow.hpp"
 
 namespace attractor::depth {
 
@@ -31,7 +31,7 @@ struct TokenBlock {
 };
 TokenBlock block_of(std::size_t tokens, std::size_t rank, std::size_t ranks);
 
-class DistributedFlow final : public flow::Flow {
+class DistributedFlow final : public TokenFlow {
  public:
   /// `tokens`: of all ranks, at least one for each.
   DistributedFlow(Attention attention, std::size_t tokens);
@@ -44,6 +44,11 @@ class DistributedFlow final : public flow::Flow {
   double fitting_log_unit(std::span<const double> state, double present) const override;
   bool at_rest(std::span<const double> state) const override;
   double largest(double local) const override;
+
+  std::string_view engine() const override { return "dense"; }
+  /// Those of this rank.
+  std::vector<double> begin(std::vector<double> tokens) override;
+  bool state_is_tokens() const override { return false; }
 
   /// The tokens of this rank.
   const TokenBlock& own() const { return own_; }

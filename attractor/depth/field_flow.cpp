@@ -56,7 +56,8 @@ kernels::PowerMoments make_field(const FieldFlowSettings& s, std::size_t tokens)
 
 template <class Field>
 FieldFlow<Field>::FieldFlow(const FieldFlowSettings& settings, std::size_t tokens)
-    : settings_(settings),
+    : TokenFlow(tokens),
+      settings_(settings),
       space_(settings.dim),
       log_unit_(settings.rule == Rule::unnormalised ? -settings.beta : 0.0),
       order_(tokens),
@@ -127,6 +128,25 @@ bool FieldFlow<Field>::simplify(const flow::Time& /*now*/, std::vector<double>& 
   weights_ = picked(weights_, 1, from);
   state = picked(state, settings_.dim, from);
   return true;
+}
+
+template <class Field>
+std::string_view FieldFlow<Field>::engine() const {
+  if (std::is_same_v<Field, kernels::CircleChords>) return "circle";
+  return std::is_same_v<Field, kernels::SphereField> ? "sphere" : "moments";
+}
+
+template <class Field>
+std::vector<double> FieldFlow<Field>::begin(std::vector<double> tokens) {
+  if (!kCells) return tokens;
+  simplify(flow::Time(0), tokens);
+  keep_order(order_);
+  return tokens;
+}
+
+template <class Field>
+void FieldFlow<Field>::enter(const flow::Time& /*now*/, std::vector<double>& /*state*/) {
+  order_is_fixed_ = order_is_fixed_ || kCells;
 }
 
 template <class Field>

@@ -18,10 +18,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "attractor/attention/attention.hpp"
-#include "attractor/flow/flow.hpp"
+#include "attractor/depth/token_flow.hpp"
 #include "attractor/kernels/circle_chords.hpp"
 #include "attractor/kernels/power_moments.hpp"
 #include "attractor/kernels/sphere_field.hpp"
@@ -37,7 +38,7 @@ struct FieldFlowSettings {
 
 /// Field: kernels::CircleChords (drifts only), kernels::SphereField or kernels::PowerMoments.
 template <class Field>
-class FieldFlow final : public flow::Flow {
+class FieldFlow final : public TokenFlow {
  public:
   /// Equal weights. Throws Error on what the field cannot do.
   FieldFlow(const FieldFlowSettings& settings, std::size_t tokens);
@@ -55,15 +56,21 @@ class FieldFlow final : public flow::Flow {
     return state.size() == settings_.dim;
   }
 
+  std::string_view engine() const override;
+  /// Where the field has cells, tokens of one cell side by side.
+  std::vector<double> begin(std::vector<double> tokens) override;
   /// From now on tokens stay where they are: results do not depend on when a run was resumed.
-  void fix_order() { order_is_fixed_ = true; }
+  void enter(const flow::Time& now, std::vector<double>& state) override;
+  bool state_is_tokens() const override { return !kCells; }
+  bool has_increments() const override { return !std::is_same_v<Field, kernels::CircleChords>; }
+
   /// order()[i] is the original number of token i of the state.
   std::span<const std::uint32_t> order() const { return order_; }
   /// The tokens by original number.
   std::vector<double> expand(std::span<const double> state) const;
 
   /// ln of E = (1/2 beta) sum_ij w_i w_j e^{beta <x_i, x_j>}; at beta = 0 of |sum_j w_j x_j|^2 / 2.
-  double log_energy(std::span<const double> state) const;
+  double log_energy(std::span<const double> state) const override;
 
   /// Of the last drift, in the natural unit: the largest speed, and a bound of its error.
   double largest_speed() const;
@@ -76,6 +83,8 @@ class FieldFlow final : public flow::Flow {
   const Field& field() const { return field_; }
 
  private:
+  static constexpr bool kCells = !std::is_same_v<Field, kernels::PowerMoments>;
+
   kernels::SphereFieldSummary evaluate(std::span<const double> state,
                                        const kernels::SphereFieldOut& out) const;
 

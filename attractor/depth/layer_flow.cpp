@@ -124,10 +124,10 @@ void validate(const Architecture& a) {
 }
 
 LayerFlow::LayerFlow(Architecture architecture, std::size_t tokens)
-    : architecture_(std::move(architecture)),
+    : TokenFlow(tokens),
+      architecture_(std::move(architecture)),
       sphere_(std::make_unique<Sphere>(architecture_.layer.dim)),
-      plane_(std::make_unique<Euclidean>(architecture_.layer.dim)),
-      groups_(tokens) {
+      plane_(std::make_unique<Euclidean>(architecture_.layer.dim)) {
   validate(architecture_);
   if (architecture_.layer.rule == LayerRule::unnormalised && !scheme(architecture_.norm).unit &&
       architecture_.geometry == Geometry::sphere)
@@ -200,6 +200,34 @@ void LayerFlow::attend(const flow::Time& now, std::span<const double> state,
   else
     attractor::attend(architecture_.layer, block_input(state), request, out);
   if (out.status != LayerStatus::complete) status_ = out.status;
+}
+
+std::vector<double> LayerFlow::directions(std::span<const double> state) const {
+  std::vector<double> result(state.begin(), state.end());
+  if (!has_lengths()) return result;
+  const std::size_t dim = architecture_.layer.dim;
+  for (std::size_t i = 0; i < result.size(); i += dim)
+    sphere_->retract(std::span(result).subspan(i, dim));
+  return result;
+}
+
+std::vector<double> LayerFlow::head_entropies(const flow::Time& now,
+                                              std::span<const double> state) const {
+  LayerOutput out;
+  attend(now, state, {.entropy = true}, out);
+  const std::size_t heads = architecture_.layer.heads.size(), n = out.entropy.size() / heads;
+  std::vector<double> mean(heads, 0.0);
+  for (std::size_t k = 0; k < out.entropy.size(); ++k)
+    mean[k % heads] += out.entropy[k] / static_cast<double>(n);
+  return mean;
+}
+
+std::vector<std::uint32_t> LayerFlow::selected(const flow::Time& now,
+                                               std::span<const double> state) const {
+  if (architecture_.layer.rule != LayerRule::hardmax) return {};
+  LayerOutput out;
+  attend(now, state, {.chosen = true}, out);
+  return out.chosen;
 }
 
 void LayerFlow::write(const flow::Time& now, std::span<const double> state, double log_unit,

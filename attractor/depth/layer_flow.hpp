@@ -23,8 +23,7 @@
 #include "attractor/attention/attention_layer.hpp"
 #include "attractor/attention/normalisation.hpp"
 #include "attractor/depth/feed_forward.hpp"
-#include "attractor/depth/token_groups.hpp"
-#include "attractor/flow/flow.hpp"
+#include "attractor/depth/token_flow.hpp"
 
 namespace attractor::depth {
 
@@ -48,7 +47,7 @@ struct Architecture {
 /// Throws Error on a combination that has no meaning.
 void validate(const Architecture& architecture);
 
-class LayerFlow final : public flow::Flow {
+class LayerFlow final : public TokenFlow {
  public:
   LayerFlow(Architecture architecture, std::size_t tokens);
 
@@ -65,14 +64,20 @@ class LayerFlow final : public flow::Flow {
   /// mix: goes over to pre when its time has come.
   bool simplify(const flow::Time& now, std::vector<double>& state) override;
 
+  std::string_view engine() const override { return "layers"; }
+  void enter(const flow::Time& now, std::vector<double>& state) override { simplify(now, state); }
+  std::vector<double> directions(std::span<const double> state) const override;
+  bool has_lengths() const override { return scheme(architecture_.norm).grows; }
+  std::vector<double> head_entropies(const flow::Time& now,
+                                     std::span<const double> state) const override;
+  std::vector<std::uint32_t> selected(const flow::Time& now,
+                                      std::span<const double> state) const override;
+
   const Architecture& architecture() const { return architecture_; }
   /// For weights that are redrawn.
   void set_weights(std::vector<Head> heads, std::vector<double> output, FeedForward feed_forward);
-  TokenGroups& groups() { return groups_; }
-  /// The worst outcome of any evaluation so far.
-  LayerStatus status() const { return status_; }
-  /// For a resumed run.
-  void set_status(LayerStatus status) { status_ = status; }
+  LayerStatus status() const override { return status_; }
+  void set_status(LayerStatus status) override { status_ = status; }
 
   /// Attention of a state, as the block at time t sees it.
   void attend(const flow::Time& now, std::span<const double> state, const LayerRequest& request,
@@ -87,7 +92,6 @@ class LayerFlow final : public flow::Flow {
 
   Architecture architecture_;
   std::unique_ptr<Space> sphere_, plane_;
-  TokenGroups groups_;
   double log_unit_ = 0;
   bool switched_ = false;
   mutable LayerStatus status_ = LayerStatus::complete;

@@ -384,17 +384,17 @@ TEST(Engines, TheModelSaysWhichOneItTookAndItsError) {
     p.beta = 20;
     p.accuracy = 1e-6;
     FlowModel model(p, n, 2, 0);
-    EXPECT_EQ(model.engine(), engine);
-    const std::vector<double> state = model.begin(tokens);
+    EXPECT_EQ(model.flow().engine(), engine);
+    const std::vector<double> state = model.flow().begin(tokens);
     std::vector<double> v(state.size());
     model.flow().drift(state, 0, v);
     if (std::string(engine) == "dense") {
-      EXPECT_EQ(model.velocity_error(), 0);
+      EXPECT_EQ(model.flow().drift_error(), 0);
       continue;
     }
     const Truth truth = circle_truth(Rule::softmax, 20, state, masses_of(n, false));
-    EXPECT_GE(model.velocity_error(), 2e-6);
-    EXPECT_LE(worst(truth, v, 1, [&](std::size_t) { return model.velocity_error(); }), 1);
+    EXPECT_GE(model.flow().drift_error(), 2e-6);
+    EXPECT_LE(worst(truth, v, 1, [&](std::size_t) { return model.flow().drift_error(); }), 1);
   }
 }
 
@@ -438,7 +438,7 @@ TEST(Engines, WhatTheCircleCannotGiveIsRefused) {
 /// Tokens of a state in the order in which they were given.
 std::vector<double> as_given(const FlowModel& model, std::span<const double> state,
                              std::size_t dim) {
-  const std::vector<double> shape = model.directions(state);
+  const std::vector<double> shape = model.flow().directions(state);
   std::vector<double> result(shape.size());
   for (std::size_t i = 0; i < shape.size() / dim; ++i)
     std::copy_n(shape.begin() + static_cast<std::ptrdiff_t>(dim * model.groups().owner()[i]), dim,
@@ -449,8 +449,8 @@ std::vector<double> as_given(const FlowModel& model, std::span<const double> sta
 std::vector<double> stepped(const FlowParameters& p, std::vector<double> tokens, std::size_t dim) {
   const std::size_t n = tokens.size() / dim;
   FlowModel model(p, n, dim, 0);
-  EXPECT_EQ(model.engine(), p.engine);
-  flow::Progress progress{.state = model.begin(std::move(tokens))};
+  EXPECT_EQ(model.flow().engine(), p.engine);
+  flow::Progress progress{.state = model.flow().begin(std::move(tokens))};
   model.enter(progress.time, progress.state);
   EXPECT_EQ(flow::run(model.flow(), flow::tableau_named(p.stepper),
                       {.end = flow::Time(p.time), .step = p.step}, progress, {}),
@@ -512,7 +512,7 @@ TEST(Engines, CoarseVelocitiesDoNotStallAdaptiveSteps) {
     const auto run_to = [&](double units, double accuracy) {
       p.accuracy = accuracy;
       FlowModel model(p, n, c.dim, 0);
-      flow::Progress progress{.state = model.begin(tokens_of(kArrangements[0], n, c.dim))};
+      flow::Progress progress{.state = model.flow().begin(tokens_of(kArrangements[0], n, c.dim))};
       model.enter(progress.time, progress.state);
       const flow::Plan plan{.end = flow::Time(units, model.flow().log_unit()),
                             .tolerance = 1e-8,
@@ -520,7 +520,8 @@ TEST(Engines, CoarseVelocitiesDoNotStallAdaptiveSteps) {
       EXPECT_EQ(flow::run(model.flow(), flow::dormand_prince(), plan, progress, {}),
                 flow::Status::complete);
       EXPECT_LT(progress.steps + progress.rejected, 2000U);
-      return End{as_given(model, progress.state, c.dim), progress.loosened, model.velocity_error()};
+      return End{as_given(model, progress.state, c.dim), progress.loosened,
+                 model.flow().drift_error()};
     };
     run_to(10, c.accuracy);
     // Meanwhile the error is what the errors of velocities make of it.
@@ -548,7 +549,7 @@ TEST(Engines, TheSphereIsTakenForManyTokensAndSaysItsError) {
   dense.engine = "dense";
   FlowModel truth(dense, 200, 3, 0);
   const std::vector<double> tokens = tokens_of(kArrangements[0], 200, 3);
-  const std::vector<double> state = model.begin(tokens);
+  const std::vector<double> state = model.flow().begin(tokens);
   std::vector<double> v(600), exact(600);
   model.flow().drift(state, 0, v);
   truth.flow().drift(tokens, 0, exact);
@@ -557,8 +558,8 @@ TEST(Engines, TheSphereIsTakenForManyTokensAndSaysItsError) {
   for (std::size_t i = 0; i < 200; ++i)
     for (std::size_t c = 0; c < 3; ++c)
       worst_error = std::max(worst_error, std::abs(v[3 * owner[i] + c] - exact[3 * i + c]));
-  EXPECT_GE(model.velocity_error(), 2e-6);
-  EXPECT_LE(worst_error, model.velocity_error());
+  EXPECT_GE(model.flow().drift_error(), 2e-6);
+  EXPECT_LE(worst_error, model.flow().drift_error());
   EXPECT_GT(worst_error, 0);
 
   p.accuracy = 1e-12;
@@ -608,16 +609,16 @@ TEST(Engines, MomentsSayTheirErrorAndWhyTheyAreRefused) {
   p.accuracy = 1e-6;
   const std::size_t n = 200, dim = 5;
   FlowModel model(p, n, dim, 0);
-  EXPECT_EQ(model.engine(), "moments");
+  EXPECT_EQ(model.flow().engine(), "moments");
   const std::vector<double> tokens = tokens_of(kArrangements[0], n, dim);
-  const std::vector<double> state = model.begin(tokens);
+  const std::vector<double> state = model.flow().begin(tokens);
   EXPECT_EQ(state, tokens);
   std::vector<double> v(n * dim);
   model.flow().drift(state, 0, v);
   const Truth truth = truth_of(Rule::softmax, 4, tokens, dim, masses_of(n, false));
-  EXPECT_LE(model.velocity_error(), 1e-6);
-  EXPECT_GT(model.velocity_error(), 1e-9);
-  EXPECT_LE(worst(truth, v, dim, [&](std::size_t) { return model.velocity_error(); }), 1);
+  EXPECT_LE(model.flow().drift_error(), 1e-6);
+  EXPECT_GT(model.flow().drift_error(), 1e-9);
+  EXPECT_LE(worst(truth, v, dim, [&](std::size_t) { return model.flow().drift_error(); }), 1);
   EXPECT_GT(worst(truth, v, dim, [](std::size_t) { return 1e-12; }), 1);  // it is no dense sum
 
   const auto checked = [&](const std::function<void(FlowParameters&)>& change) {
@@ -694,7 +695,7 @@ TEST(Engines, SinglePrecisionStatesItsError) {
                 square += v[k] * v[k];
               }
               const double speed = std::sqrt(square);
-              most = std::max(most, std::sqrt(error) / rounded.velocity_error());
+              most = std::max(most, std::sqrt(error) / rounded.flow().drift_error());
               if (speed > 0) relative = std::max(relative, std::sqrt(error) / speed);
             }
           }

@@ -155,7 +155,7 @@ class Experiment {
         tree_(count_, start_.dim, options_.cluster_radius) {
     check_step(p, model_.flow().log_unit());
     command_ += data_digest();
-    record_.engine = model_.engine();
+    record_.engine = model_.whole().engine();
     keeps_ = model_.flow().largest(context.directory.empty() ? 0 : 1) > 0;
   }
 
@@ -186,7 +186,7 @@ class Experiment {
 
   // Directions and angles merge too, but the tree follows states that are tokens only.
   void watch(const flow::Step& step) {
-    if (!model_.watchable()) return;
+    if (!model_.flow().state_is_tokens()) return;
     if (model_.members_visible())
       tree_.watch(step, [&](double theta) { return model_.tokens_at(step, theta); });
     else
@@ -215,12 +215,12 @@ class Experiment {
   RunShape shape() const {
     return {.tokens = count_,
             .dim = start_.dim,
-            .width = model_.width(),
+            .width = model_.flow().space().dim(),
             .outputs = plan_.outputs.size(),
             .on_sphere = p_.space == "sphere",
-            .lengths = model_.has_lengths(),
-            .watched = model_.watchable(),
-            .ordered = !model_.order().empty()};
+            .lengths = model_.whole().has_lengths(),
+            .watched = model_.flow().state_is_tokens(),
+            .ordered = !model_.flow().kept_order().empty()};
   }
 
   std::filesystem::path checkpoint_file() const { return context_.directory / "checkpoint.bin"; }
@@ -229,8 +229,9 @@ class Experiment {
     std::optional<Checkpoint> saved;
     if (!context_.directory.empty()) saved = load(checkpoint_file(), command_, shape());
     if (model_.flow().largest(saved ? 1 : 0) == 0) {
-      if (model_.watchable()) tree_.start(flow::Time(0), start_.data, model_.groups().owner());
-      progress_.state = model_.begin(std::move(start_.data));
+      if (model_.flow().state_is_tokens())
+        tree_.start(flow::Time(0), start_.data, model_.groups().owner());
+      progress_.state = model_.flow().begin(std::move(start_.data));
       model_.enter(progress_.time, progress_.state);
       return;
     }
@@ -245,7 +246,8 @@ class Experiment {
     model_.groups().restore(std::move(saved.owner), std::move(saved.coalescences), saved.book,
                             start_.dim);
     tree_.restore(std::move(saved.merges), std::move(saved.labels));
-    model_.restore(std::move(saved.order), saved.layer_status);
+    model_.flow().restore_order(std::move(saved.order));
+    model_.flow().set_status(saved.layer_status);
     record_.series = std::move(saved.series);
     record_.snapshots = std::move(saved.snapshots);
   }
@@ -278,7 +280,7 @@ class Experiment {
   }
 
   void take_snapshot(const flow::Time& time, std::span<const double> state) {
-    const std::vector<double> shape = model_.directions(state);
+    const std::vector<double> shape = model_.whole().directions(state);
     Snapshot snapshot{time, model_.groups().expand(shape), std::vector<std::uint32_t>(count_), {}};
     const bool all = model_.members_visible();  // else a token of the state stands for its members
     const std::span<const double> seen = all ? snapshot.positions : shape;
@@ -290,7 +292,7 @@ class Experiment {
         seen, start_.dim, all ? std::span<const double>(ones) : model_.groups().masses(),
         p_.pair_threshold, p_.seed, p_.exact_limit);
     snapshot.cosine_histogram.assign(pairs.histogram.begin(), pairs.histogram.end());
-    if (model_.has_lengths())
+    if (model_.whole().has_lengths())
       for (std::size_t i = 0; i < count_; ++i)
         snapshot.norms.push_back(norm(state.subspan(i * start_.dim, start_.dim)));
     record_.snapshots.push_back(std::move(snapshot));
@@ -328,8 +330,8 @@ class Experiment {
     const auto write = [&](const flow::Progress& progress) {
       const depth::TokenGroups& groups = model_.groups();
       const depth::TokenGroups::Book book = groups.book();
-      save({command_, progress, groups.owner(), tree_.labels(), model_.order(),
-            model_.layer_status(), groups.coalescences(), book, tree_.merges(), record_.series,
+      save({command_, progress, groups.owner(), tree_.labels(), model_.flow().kept_order(),
+            model_.flow().status(), groups.coalescences(), book, tree_.merges(), record_.series,
             record_.snapshots},
            checkpoint_file());
     };
@@ -363,16 +365,16 @@ class Experiment {
     if (!record_.snapshots.empty() && record_.snapshots.back().time == progress_.time)
       record_.snapshots.pop_back();
     take_snapshot(progress_.time, state);
-    if (model_.watchable()) record_.merges = tree_.linkage();
+    if (model_.flow().state_is_tokens()) record_.merges = tree_.linkage();
     // The last two clusters merged when they came within the cluster angle, not when the solver
     // no longer needed to tell them apart.
     if (record_.status == flow::Status::collapsed && !record_.merges.empty())
       record_.time = record_.merges.back().time;
     if (record_.status == flow::Status::at_equilibrium) judge_equilibrium();
-    record_.layer_status = model_.layer_status();
-    record_.velocity_error = model_.velocity_error();
-    record_.head_entropies = model_.head_entropies(progress_.time, state);
-    record_.selected = model_.selected(progress_.time, state);
+    record_.layer_status = model_.flow().status();
+    record_.velocity_error = model_.whole().drift_error();
+    record_.head_entropies = model_.whole().head_entropies(progress_.time, state);
+    record_.selected = model_.whole().selected(progress_.time, state);
     record_.weights = model_.first_weights();
     if (p_.redraw > 0) record_.last_weights = model_.last_weights(progress_.time);
     record_.coalescences = model_.groups().coalescences();

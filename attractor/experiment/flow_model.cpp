@@ -9,7 +9,11 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/flow_distributed.hpp"
+#include "attractor/depth/chord_flow.hpp"
+#include "attractor/depth/circle_flow.hpp"
+#include "attractor/depth/distributed_flow.hpp"
+#include "attractor/depth/moments_flow.hpp"
+#include "attractor/depth/sphere_flow.hpp"
 #include "attractor/observe/inside_groups.hpp"
 
 namespace attractor::experiment {
@@ -57,6 +61,17 @@ Attention energy_attention(const FlowParameters& p, std::size_t dim) {
   return {.rule = Rule::softmax, .beta = p.beta, .dim = dim, .on_sphere = p.space == "sphere"};
 }
 
+std::unique_ptr<depth::TokenFlow> linear_flow(const FlowParameters& p, std::string_view engine,
+                                              std::size_t tokens, std::size_t dim) {
+  const depth::FieldFlowSettings settings{
+      .rule = rule_named(p.dynamics), .beta = p.beta, .accuracy = p.accuracy, .dim = dim};
+  if (engine == "sphere") return std::make_unique<depth::SphereFlow>(settings, tokens);
+  if (engine == "moments") return std::make_unique<depth::MomentsFlow>(settings, tokens);
+  if (!is_adaptive(p)) return std::make_unique<depth::ChordFlow>(settings, tokens);
+  return std::make_unique<depth::CircleFlow>(
+      depth::CircleFlowSettings{settings.rule, settings.beta, settings.accuracy}, tokens);
+}
+
 }  // namespace
 
 FlowModel::FlowModel(const FlowParameters& p, std::size_t tokens, std::size_t dim,
@@ -64,90 +79,29 @@ FlowModel::FlowModel(const FlowParameters& p, std::size_t tokens, std::size_t di
     : parameters_(p), dim_(dim), weights_(p, dim) {
   const std::string engine = engine_of(p, tokens, dim);
   if (is_linear(p.engine) && engine != p.engine) throw Error(engine_refusal(p, tokens, dim));
-  if (engine == "circle" && !is_adaptive(p)) {
-    chords_.emplace(
-        depth::FieldFlowSettings{
-            .rule = rule_named(p.dynamics), .beta = p.beta, .accuracy = p.accuracy, .dim = dim},
-        tokens);
-    sorted_groups_ = depth::TokenGroups(tokens);
-    observed_ = attention_of(p, dim, weights_.at(0));
-  } else if (engine == "circle") {
-    circle_.emplace(
-        depth::CircleFlowSettings{
-            .rule = rule_named(p.dynamics), .beta = p.beta, .accuracy = p.accuracy},
-        tokens);
-    sorted_groups_ = depth::TokenGroups(tokens);
-    observed_ = attention_of(p, dim, weights_.at(0));
-  } else if (engine == "sphere" || engine == "moments") {
-    const depth::FieldFlowSettings settings{
-        .rule = rule_named(p.dynamics), .beta = p.beta, .accuracy = p.accuracy, .dim = dim};
-    if (engine == "sphere")
-      sphere_.emplace(settings, tokens);
-    else
-      moments_.emplace(settings, tokens);
-    sorted_groups_ = depth::TokenGroups(tokens);
-    observed_ = attention_of(p, dim, weights_.at(0));
-  } else if (engine == "dense") {
-    plain_.emplace(attention_of(p, dim, weights_.at(0)), tokens, merge_radius);
-    if (p.precision == "single") plain_->set_precision(Precision::f32);
-    observed_ = plain_->attention();
-    if (distributed) distributed_.emplace(observed_, tokens);
-  } else {
-    general_.emplace(architecture_of(p, dim, weights_.at(0)), tokens);
+  if (engine == "layers") {
+    auto layers =
+        std::make_unique<depth::LayerFlow>(architecture_of(p, dim, weights_.at(0)), tokens);
+    layers_ = layers.get();
+    flow_ = std::move(layers);
     observed_ = energy_attention(p, dim);
+  } else {
+    observed_ = attention_of(p, dim, weights_.at(0));
+    if (is_linear(engine)) {
+      flow_ = linear_flow(p, engine, tokens, dim);
+    } else {
+      auto plain = std::make_unique<depth::AttentionFlow>(observed_, tokens, merge_radius);
+      if (p.precision == "single") plain->set_precision(Precision::f32);
+      plain_ = plain.get();
+      if (distributed) {
+        whole_ = std::move(plain);
+        flow_ = std::make_unique<depth::DistributedFlow>(observed_, tokens);
+      } else {
+        flow_ = std::move(plain);
+      }
+    }
   }
   logit_bound_ = observed_.logit_bound();
-}
-
-flow::Flow& FlowModel::flow() {
-  if (distributed_) return *distributed_;
-  if (plain_) return *plain_;
-  if (circle_) return *circle_;
-  if (chords_) return *chords_;
-  if (sphere_) return *sphere_;
-  if (moments_) return *moments_;
-  return *general_;
-}
-
-const flow::Flow& FlowModel::flow() const { return const_cast<FlowModel*>(this)->flow(); }
-
-depth::TokenGroups& FlowModel::groups() {
-  if (circle_ || chords_ || sphere_ || moments_) return sorted_groups_;
-  return plain_ ? plain_->groups() : general_->groups();
-}
-
-std::vector<double> FlowModel::begin(std::vector<double> tokens) {
-  if (distributed_) return own_tokens(tokens, dim_);
-  if (chords_) {
-    chords_->simplify(flow::Time(0), tokens);
-    keep_order(chords_->order());
-  }
-  if (sphere_) {
-    sphere_->simplify(flow::Time(0), tokens);
-    keep_order(sphere_->order());
-  }
-  if (!circle_) return tokens;
-  std::vector<double> angles, sorted;
-  for (std::size_t i = 0; i < tokens.size(); i += 2)
-    angles.push_back(std::atan2(tokens[i + 1], tokens[i]));
-  std::vector<std::uint32_t> order(angles.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return angles[a] < angles[b]; });
-  for (const std::uint32_t i : order) sorted.push_back(angles[i]);
-  keep_order(order);
-  return sorted;
-}
-
-/// Token order[k] of those given is number k of the state.
-void FlowModel::keep_order(std::span<const std::uint32_t> order) {
-  std::vector<std::uint32_t> owner(order.size());
-  for (std::uint32_t k = 0; k < order.size(); ++k) owner[order[k]] = k;
-  sorted_groups_.restore(std::move(owner), {}, {}, dim_);
-}
-
-const depth::TokenGroups& FlowModel::groups() const {
-  return const_cast<FlowModel*>(this)->groups();
 }
 
 std::vector<double> FlowModel::tokens_at(const flow::Step& step, double theta) {
@@ -159,27 +113,6 @@ std::vector<double> FlowModel::tokens_at(const flow::Step& step, double theta) {
 }
 
 bool FlowModel::members_visible() const { return observe::members_visible(groups()); }
-
-bool FlowModel::has_lengths() const {
-  return general_ && scheme(general_->architecture().norm).grows;
-}
-
-std::vector<double> FlowModel::directions(std::span<const double> state) const {
-  if (circle_) {
-    std::vector<double> tokens;
-    for (const double angle : circle_->expand(state)) {
-      tokens.push_back(std::cos(angle));
-      tokens.push_back(std::sin(angle));
-    }
-    return tokens;
-  }
-  std::vector<double> result(state.begin(), state.end());
-  if (!has_lengths()) return result;
-  const Sphere sphere(dim_);
-  for (std::size_t i = 0; i < result.size(); i += dim_)
-    sphere.retract(std::span(result).subspan(i, dim_));
-  return result;
-}
 
 flow::Time FlowModel::next_change(const flow::Time& now, const flow::Time& end) const {
   flow::Time next = end;
@@ -197,17 +130,14 @@ flow::Time FlowModel::next_change(const flow::Time& now, const flow::Time& end) 
 }
 
 void FlowModel::enter(const flow::Time& now, std::vector<double>& state) {
-  if (chords_) chords_->fix_order();
-  if (sphere_) sphere_->fix_order();
-  if (!general_) return;
-  general_->simplify(now, state);
+  flow_->enter(now, state);
   if (parameters_.redraw == 0) return;
   // A run resumed at its end has no period left to enter: it is still in the one before.
   const bool ended = !(now < flow::Time(parameters_.time));
   FlowWeights w = weights_.at(ended ? period_before(now)
                                     : static_cast<std::uint64_t>(std::floor(
                                           now.value() / parameters_.redraw * (1 + 1e-12))));
-  general_->set_weights(std::move(w.heads), std::move(w.output), std::move(w.block));
+  layers_->set_weights(std::move(w.heads), std::move(w.output), std::move(w.block));
 }
 
 std::uint64_t FlowModel::period_before(const flow::Time& end) const {
@@ -216,19 +146,10 @@ std::uint64_t FlowModel::period_before(const flow::Time& end) const {
   return periods > 1 ? static_cast<std::uint64_t>(periods) - 1 : 0;
 }
 
-std::span<const std::uint32_t> FlowModel::order() const {
-  return circle_ ? circle_->order() : std::span<const std::uint32_t>();
-}
-
-void FlowModel::restore(std::vector<std::uint32_t> order, LayerStatus status) {
-  if (circle_) circle_->set_order(std::move(order));
-  if (general_) general_->set_status(status);
-}
-
 observe::Observation FlowModel::observe(const flow::Time& time, std::span<const double> state,
                                         const observe::ObserveOptions& options,
                                         bool thorough) const {
-  const std::vector<double> shape = directions(state);
+  const std::vector<double> shape = whole().directions(state);
   observe::Observation o =
       observe::observe(observed_, logit_bound_, shape, groups().masses(), time, options, thorough);
   const auto length = [](std::span<const double> x) {  // squares may overflow, lengths must not
@@ -239,27 +160,24 @@ observe::Observation FlowModel::observe(const flow::Time& time, std::span<const 
     for (double& c : scaled) c /= largest;
     return largest * norm(scaled);
   };
-  const std::span<const double> lengths = has_lengths() ? state : std::span<const double>(shape);
+  const std::span<const double> lengths =
+      whole().has_lengths() ? state : std::span<const double>(shape);
   double sum = 0;
   for (std::size_t i = 0; i < groups().count(); ++i)
     sum += groups().masses()[i] * length(lengths.subspan(i * dim_, dim_));
   o.mean_norm = sum / groups().total();
-  if (plain_) observe::observe_inside(*plain_, state, options, o);
+  if (plain_ != nullptr) observe::observe_inside(*plain_, state, options, o);
   know_energy(state, o);
   // Each costs as much as a step: left out for many tokens.
-  const bool affordable = groups().count() <= options.exact_limit && !circle_ && !chords_;
+  const bool affordable = groups().count() <= options.exact_limit && whole().has_increments();
   o.layer_cosine = affordable ? layer_cosine(time, state) : kUnknown;
-  if (general_) observe_layer(time, state, affordable, o);
+  if (layers_ != nullptr) observe_layer(time, state, affordable, o);
   return o;
 }
 
 /// Linear engines sum the energy over all pairs at the price of a velocity.
 void FlowModel::know_energy(std::span<const double> state, observe::Observation& o) const {
-  if (!circle_ && !chords_ && !sphere_ && !moments_) return;
-  const double log_energy = circle_   ? circle_->log_energy(state)
-                            : chords_ ? chords_->log_energy(state)
-                            : sphere_ ? sphere_->log_energy(state)
-                                      : moments_->log_energy(state);
+  const double log_energy = whole().log_energy(state);
   if (!std::isfinite(log_energy)) return;
   o.energy_ratio *= std::exp(log_energy - o.log_energy);
   o.log_energy = log_energy;
@@ -274,7 +192,7 @@ double FlowModel::layer_cosine(const flow::Time& time, std::span<const double> s
   const double step =
       stepper_of(parameters_) == "layers" ? flow::Time(parameters_.step).in_unit(unit) : 1;
   std::vector<double> next(state.size());
-  (plain_ ? *plain_ : flow()).increment_at(time, state, unit, next);
+  whole().increment_at(time, state, unit, next);
   double sum = 0;
   for (std::size_t i = 0; i < groups().count(); ++i) {
     const auto x = state.subspan(i * dim_, dim_);
@@ -286,26 +204,6 @@ double FlowModel::layer_cosine(const flow::Time& time, std::span<const double> s
   return sum / groups().total();
 }
 
-std::vector<double> FlowModel::head_entropies(const flow::Time& time,
-                                              std::span<const double> state) const {
-  if (!general_) return {};
-  LayerOutput out;
-  general_->attend(time, state, {.entropy = true}, out);
-  const std::size_t heads = parameters_.heads, n = out.entropy.size() / heads;
-  std::vector<double> mean(heads, 0.0);
-  for (std::size_t k = 0; k < out.entropy.size(); ++k)
-    mean[k % heads] += out.entropy[k] / static_cast<double>(n);
-  return mean;
-}
-
-std::vector<std::uint32_t> FlowModel::selected(const flow::Time& time,
-                                               std::span<const double> state) const {
-  if (parameters_.dynamics != "hardmax") return {};
-  LayerOutput out;
-  general_->attend(time, state, {.chosen = true}, out);
-  return out.chosen;
-}
-
 // dE/dt and softmax rows belong to plain attention; here the rows are those of the layer.
 void FlowModel::observe_layer(const flow::Time& time, std::span<const double> state,
                               bool affordable, observe::Observation& o) const {
@@ -313,22 +211,9 @@ void FlowModel::observe_layer(const flow::Time& time, std::span<const double> st
   o.dissipation_relative_error = o.dissipation_relative_unseen = kUnknown;
   o.attention_entropy_error = o.attention_entropy_unseen = 0;
   if (!affordable) return;
-  const std::vector<double> entropies = head_entropies(time, state);
+  const std::vector<double> entropies = whole().head_entropies(time, state);
   o.attention_entropy = std::accumulate(entropies.begin(), entropies.end(), 0.0) /
                         static_cast<double>(entropies.size());
-}
-
-LayerStatus FlowModel::layer_status() const {
-  return general_ ? general_->status() : LayerStatus::complete;
-}
-
-std::string_view FlowModel::engine() const {
-  if (plain_) return "dense";
-  return circle_ || chords_ ? "circle" : sphere_ ? "sphere" : moments_ ? "moments" : "layers";
-}
-
-double FlowModel::velocity_error() const {
-  return distributed_ ? plain_->drift_error() : flow().drift_error();
 }
 
 }  // namespace attractor::experiment

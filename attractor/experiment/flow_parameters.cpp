@@ -9,7 +9,7 @@
 
 #include "attractor/attention/normalisation.hpp"
 #include "attractor/attention/weights.hpp"
-#include "attractor/depth/moments_flow.hpp"
+#include "attractor/depth/engines.hpp"
 #include "attractor/flow/tableau.hpp"
 
 namespace attractor::experiment {
@@ -388,7 +388,13 @@ ParameterList output_list(FlowParameters& p) {
   };
 }
 
-constexpr std::size_t kMany = 20'000;  // tokens from which auto looks at engines in O(n)
+depth::EngineTask engine_task(const FlowParameters& p, std::size_t tokens, std::size_t dim) {
+  return {.rule = rule_named(p.dynamics),
+          .beta = p.beta,
+          .accuracy = p.accuracy,
+          .tokens = tokens,
+          .dim = dim};
+}
 
 /// All parameters that name a file now.
 std::vector<std::string*> files_of(FlowParameters& p) {
@@ -454,35 +460,19 @@ std::string engine_of(const FlowParameters& p, std::size_t tokens, std::size_t d
   const bool identity = p.space == "sphere" && p.query.empty() && p.key.empty() &&
                         p.value.empty() && stepper_of(p) != "layers" &&
                         std::isfinite(end_of(p).mantissa());
-  const bool worth = tokens >= kMany && end_of(p) <= flow::Time(1e4) && p.merge_radius == "auto" &&
-                     p.precision == "double";
+  const bool worth = tokens >= depth::kManyTokens && end_of(p) <= flow::Time(1e4) &&
+                     p.merge_radius == "auto" && p.precision == "double";
   if (!identity || (automatic && !worth)) return "dense";
-  const std::string linear = !automatic ? p.engine
-                             : dim == 2 ? "circle"
-                             : dim == 3 ? "sphere"
-                                        : "moments";
-  bool possible = false;
-  if (linear == "circle") possible = dim == 2 && p.beta <= 1e4;
-  if (linear == "sphere") possible = dim == 3 && p.beta <= 1e4 && p.accuracy >= kSphereAccuracy;
-  if (linear == "moments")
-    possible = moments_over_dense(p, std::max(tokens, kMany), dim) < (automatic ? 0.5 : 1);
-  return possible ? linear : "dense";
+  depth::EngineTask task = engine_task(p, tokens, dim);
+  task.tokens = std::max(tokens, depth::kManyTokens);
+  if (automatic) return std::string(name(depth::fastest(task)));
+  const depth::Engine asked = depth::engine_named(p.engine).value();
+  return can(asked, task) ? p.engine : "dense";
 }
 
 bool is_linear(std::string_view engine) {
-  return engine == "circle" || engine == "sphere" || engine == "moments";
-}
-
-double moments_over_dense(const FlowParameters& p, std::size_t tokens, std::size_t dim) {
-  // Of one pair by engine dense, on one core: docs/decisions/engines.md.
-  constexpr double kPairs[] = {0.4, 0.53, 0.7, 0.69, 0.7, 0.7};
-  if (dim < 3 || dim > 8 || p.accuracy < kSphereAccuracy)
-    return std::numeric_limits<double>::infinity();
-  const kernels::PowerMomentsCost cost = depth::moments_cost(
-      {.rule = rule_named(p.dynamics), .beta = p.beta, .accuracy = p.accuracy, .dim = dim}, tokens);
-  if (!cost.possible) return std::numeric_limits<double>::infinity();
-  const auto n = static_cast<double>(tokens);
-  return (cost.token_ns + cost.fixed_ns / n) / (kPairs[dim - 3] * n);
+  const std::optional<depth::Engine> known = depth::engine_named(engine);
+  return known && *known != depth::Engine::dense;
 }
 
 std::string engine_refusal(const FlowParameters& p, std::size_t tokens, std::size_t dim) {
@@ -505,9 +495,9 @@ std::string engine_refusal(const FlowParameters& p, std::size_t tokens, std::siz
                                                       : moments ? "3 to 8"
                                                                 : "3"),
                  fmt::to_string(dim));
-  if (p.accuracy < kSphereAccuracy && !circle)
+  if (p.accuracy < depth::kFinestSphere && !circle)
     return fmt::format("accuracy = {} is out of reach of engine {}; allowed: {} to 1e-4",
-                       p.accuracy, p.engine, kSphereAccuracy);
+                       p.accuracy, p.engine, depth::kFinestSphere);
   if (!moments) return needs("beta up to 10000", fmt::to_string(p.beta));
   return fmt::format(
       "engine moments takes longer than dense for {} tokens at beta = {} in dimension {} with "

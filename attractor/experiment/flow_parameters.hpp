@@ -87,16 +87,11 @@ bool is_adaptive(const FlowParameters& p);
 /// One head, full mask, sa or usa, post-normalised or plain R^d, no noise: the fused kernels do it.
 bool is_plain(const FlowParameters& p);
 
-inline constexpr double kSphereAccuracy = 1e-11;  // the best that sphere and moments can do
-
 /// Which engine --engine auto takes for so many tokens: dense, circle, sphere, moments or layers.
 std::string engine_of(const FlowParameters& p, std::size_t tokens, std::size_t dim);
 
 /// Engine circle, sphere or moments, in O(n).
 bool is_linear(std::string_view engine);
-/// Time of engine moments over that of dense, both for one velocity of each token; infinite where
-/// it cannot be.
-double moments_over_dense(const FlowParameters& p, std::size_t tokens, std::size_t dim);
 /// Why the engine in O(n) that was asked for is not taken: the first reason of all, in a sentence.
 std::string engine_refusal(const FlowParameters& p, std::size_t tokens, std::size_t dim);
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "attractor/base/error.hpp"
+#include "attractor/depth/engines.hpp"
 #include "attractor/experiment/flow_model.hpp"
 
 namespace attractor::experiment {
@@ -28,7 +29,7 @@ void refine_engine(FlowParameters& p, std::size_t tokens, std::size_t dim) {
     p.engine = "dense";
     return;
   }
-  const double finest = engine == "circle" ? 1e-12 : kSphereAccuracy;
+  const double finest = engine == "circle" ? depth::kFinestCircle : depth::kFinestSphere;
   const double wanted = std::min(p.accuracy / 100, p.tolerance);
   p.engine = engine;
   p.accuracy = std::max(finest, wanted);

@@ -1,0 +1,61 @@
+#include "attractor/depth/engines.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "attractor/depth/moments_flow.hpp"
+
+namespace attractor::depth {
+namespace {
+
+constexpr std::array<std::string_view, 4> kNames = {"dense", "circle", "sphere", "moments"};
+
+}  // namespace
+
+std::string_view name(Engine engine) { return kNames[static_cast<std::size_t>(engine)]; }
+
+std::optional<Engine> engine_named(std::string_view text) {
+  const auto found = std::find(kNames.begin(), kNames.end(), text);
+  if (found == kNames.end()) return {};
+  return static_cast<Engine>(found - kNames.begin());
+}
+
+Engine linear_engine(std::size_t dim) {
+  return dim == 2 ? Engine::circle : dim == 3 ? Engine::sphere : Engine::moments;
+}
+
+bool can(Engine engine, const EngineTask& task) {
+  switch (engine) {
+    case Engine::circle:
+      return task.dim == 2 && task.beta <= kMostFieldBeta;
+    case Engine::sphere:
+      return task.dim == 3 && task.beta <= kMostFieldBeta && task.accuracy >= kFinestSphere;
+    case Engine::moments:
+      return moments_over_dense(task) < 1;
+    case Engine::dense:
+      break;
+  }
+  return true;
+}
+
+double moments_over_dense(const EngineTask& task) {
+  // Nanoseconds of one pair by dense rows, on one core, d = 3 .. 8.
+  constexpr double kPairs[] = {0.4, 0.53, 0.7, 0.69, 0.7, 0.7};
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  if (task.dim < 3 || task.dim > 8 || task.accuracy < kFinestSphere) return kNever;
+  const kernels::PowerMomentsCost cost = moments_cost(
+      {.rule = task.rule, .beta = task.beta, .accuracy = task.accuracy, .dim = task.dim},
+      task.tokens);
+  if (!cost.possible) return kNever;
+  const auto n = static_cast<double>(task.tokens);
+  return (cost.token_ns + cost.fixed_ns / n) / (kPairs[task.dim - 3] * n);
+}
+
+Engine fastest(const EngineTask& task) {
+  const Engine linear = linear_engine(task.dim);
+  const bool worth = linear == Engine::moments ? moments_over_dense(task) < 0.5 : can(linear, task);
+  return worth ? linear : Engine::dense;
+}
+
+}  // namespace attractor::depth

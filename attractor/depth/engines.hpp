@@ -1,0 +1,40 @@
+// Which engine moves tokens fastest. Under sa or usa with identity weights on the sphere rows of
+// all pairs (attention_flow.hpp) compete with sums in O(n): on the circle, on S^2 and, by power
+// moments, on spheres up to d = 8. What each can do and what it costs stands here;
+// docs/decisions/engines.md has the measurements.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "attractor/attention/attention.hpp"
+
+namespace attractor::depth {
+
+enum class Engine { dense, circle, sphere, moments };
+std::string_view name(Engine engine);
+/// Nothing for another name.
+std::optional<Engine> engine_named(std::string_view name);
+
+inline constexpr std::size_t kManyTokens = 20'000;  // from here on engines in O(n) are looked at
+inline constexpr double kFinestCircle = 1e-12, kFinestSphere = 1e-11;  // accuracy within reach
+inline constexpr double kMostFieldBeta = 1e4;                          // circle and sphere
+
+/// Velocities of tokens with identity weights on the sphere.
+struct EngineTask {
+  Rule rule = Rule::softmax;
+  double beta = 1, accuracy = 1e-11;
+  std::size_t tokens = 1, dim = 3;
+};
+
+/// The engine in O(n) of this dimension.
+Engine linear_engine(std::size_t dim);
+/// Dimension, accuracy and beta are within reach.
+bool can(Engine engine, const EngineTask& task);
+/// Time of a velocity by moments over that by dense rows; infinity where moments cannot do it.
+double moments_over_dense(const EngineTask& task);
+/// For very many tokens: linear_engine() where it can, and saves half the time.
+Engine fastest(const EngineTask& task);
+
+}  // namespace attractor::depth
