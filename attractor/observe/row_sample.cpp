@@ -179,7 +179,7 @@ Estimate mean_over_originals(const RowSample& sample, std::span<const double> ma
       scatter += square;
       farthest = std::max(farthest, square);
     }
-    variance += stratum.tokens * (stratum.tokens - stratum.rows()) * (scatter + 3 * farthest) /
+    variance += stratum.tokens * (stratum.tokens - stratum.rows()) * (scatter + 2.5 * farthest) /
                 (stratum.rows() * (stratum.rows() - 1));
   }
   return {sum / total, std::sqrt(variance) / total};

@@ -7,11 +7,11 @@
 //   mean   = sum_h (M_h / N) y_h,   y_h = sum_k m_k y_k / sum_k m_k         over its rows
 //   error^2 = sum_h (N_h / N)^2 (1 - n_h/N_h) s_h^2 / n_h,   s_h^2 = variance of m_k (y_k - y_h)
 //
-// with three more rows as far from the mean as the farthest one drawn: few rows of a skewed
-// distribution tell too little of its scatter. A stratum read whole has no error. Two things rows
-// may not show are kept apart, for the caller to count: `unseen` originals are missed by all rows
-// of the stratum once in e times; `unlike` is how far the close weights of its tokens lie, in sum,
-// beyond the range of those of the rows drawn (and three of their own standard errors).
+// with two and a half more rows as far from the mean as the farthest one drawn: few rows of a
+// skewed distribution tell too little of its scatter. A stratum read whole has no error. Two things
+// rows may not show are kept apart, for the caller to count: `unseen` originals are missed by all
+// rows of the stratum once in e times; `unlike` is how far the close weights of its tokens lie, in
+// sum, beyond the range of those of the rows drawn (and three of their own standard errors).
 #pragma once
 
 #include <cstddef>
