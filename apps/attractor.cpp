@@ -11,15 +11,12 @@
 #include <map>
 #include <new>
 
-#include "apps/bridge_command.hpp"
+#include "apps/command_line.hpp"
 #include "apps/exit_status.hpp"
 #include "apps/film_command.hpp"
-#include "apps/flow_command.hpp"
 #include "apps/problem_command.hpp"
 #include "apps/reproduce_command.hpp"
-#include "apps/select_command.hpp"
 #include "apps/sweep_command.hpp"
-#include "apps/theory_commands.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/version.hpp"
 #include "attractor/ranks/ranks.hpp"
@@ -101,12 +98,12 @@ int run_program(int argc, char** argv) {
       "Examples:\n  attractor flow --tokens 64 --dim 3 --beta 40 --time inf --out collapse\n"
       "  attractor select data.json --optimizer flow --log10-time 100\n\n"
       "Exit status: 0 done, 2 bad input, 3 the numerics could not deliver, 130 interrupted.");
-  Commands commands = {
-      {"bridge", add_bridge_command(app)},   {"film", add_film_command(app)},
-      {"flow", add_flow_command(app)},       {"merge", add_merge_command(app)},
-      {"problem", add_problem_command(app)}, {"reproduce", add_reproduce_command(app)},
-      {"select", add_select_command(app)},   {"sweep", add_sweep_command(app)}};
-  commands.merge(add_theory_commands(app));
+  Commands commands = add_commands(app);
+  commands["film"] = add_film_command(app);
+  commands["merge"] = add_merge_command(app);
+  commands["problem"] = add_problem_command(app);
+  commands["reproduce"] = add_reproduce_command(app);
+  commands["sweep"] = add_sweep_command(app);
   const int status = run(app, argc, argv, commands);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
     return complain(fmt::format("cannot write to standard output: {}", std::strerror(errno)));

@@ -52,32 +52,40 @@ inline void add_path(CLI::App& app, const std::string& name, std::optional<std::
       ->group("Run");
 }
 
-// Options of every long run that do not change its result.
+// Options of every run that do not change its result.
 struct RunOptions {
   std::uint64_t threads = 0;
   double checkpoint_seconds = 10;
   bool json = false, quiet = false;
 };
 
-inline experiment::ParameterList list(RunOptions& options) {
-  return {{.name = "threads",
-           .group = "Run",
-           .help = "threads, 0: all cores; never changes a result",
-           .target = &options.threads,
-           .most = 4096},
-          {.name = "checkpoint-seconds",
-           .group = "Run",
-           .help = "time between checkpoints",
-           .target = &options.checkpoint_seconds,
-           .least = 0,
-           .most = 1e9}};
+inline experiment::Parameter threads_parameter(std::uint64_t& threads) {
+  return {.name = "threads",
+          .group = "Run",
+          .help = "threads, 0: all cores; never changes a result",
+          .target = &threads,
+          .most = 4096};
 }
 
-inline void add_run_options(CLI::App& app, RunOptions& options) {
-  for (const experiment::Parameter& parameter : list(options))
-    add_parameter(app, parameter, [parameter](const std::string& text) { parameter.set(text); });
-  app.add_flag("--json", options.json, "print one JSON object, nothing else")->group("Run");
-  app.add_flag("--quiet", options.quiet, "no progress bar")->group("Run");
+inline void add_bound(CLI::App& app, const experiment::Parameter& parameter) {
+  add_parameter(app, parameter, [parameter](const std::string& text) { parameter.set(text); });
+}
+
+inline void add_output_flags(CLI::App& app, bool& json, bool& quiet) {
+  app.add_flag("--json", json, "print one JSON value, nothing else")->group("Run");
+  app.add_flag("--quiet", quiet, "no progress bar")->group("Run");
+}
+
+inline void add_run_options(CLI::App& app, RunOptions& options, bool resumes) {
+  add_bound(app, threads_parameter(options.threads));
+  if (resumes)
+    add_bound(app, {.name = "checkpoint-seconds",
+                    .group = "Run",
+                    .help = "time between checkpoints",
+                    .target = &options.checkpoint_seconds,
+                    .least = 0,
+                    .most = 1e9});
+  add_output_flags(app, options.json, options.quiet);
 }
 
 }  // namespace attractor::apps

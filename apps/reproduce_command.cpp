@@ -115,14 +115,8 @@ std::function<int()> add_reproduce_command(CLI::App& app) {
   command->add_flag("--quick", options->quick, "smaller sizes: seconds instead of minutes")
       ->group("Run");
   add_path(*command, "out", options->out, "DIR", "new directory for a page each and the gallery");
-  const experiment::Parameter threads{.name = "threads",
-                                      .group = "Run",
-                                      .help = "threads, 0: all cores; never changes a result",
-                                      .target = &options->threads,
-                                      .most = 4096};
-  add_parameter(*command, threads, [threads](const std::string& text) { threads.set(text); });
-  command->add_flag("--json", options->json, "print one JSON list, nothing else")->group("Run");
-  command->add_flag("--quiet", options->quiet, "no progress bar")->group("Run");
+  add_bound(*command, threads_parameter(options->threads));
+  add_output_flags(*command, options->json, options->quiet);
   command->footer(
       "Examples:\n"
       "  attractor reproduce --list\n"

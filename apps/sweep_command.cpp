@@ -38,11 +38,7 @@ struct Options {
 };
 
 ParameterList list(Options& o) {
-  return {{.name = "threads",
-           .group = "Run",
-           .help = "threads, 0: all cores; never changes a result",
-           .target = &o.threads,
-           .most = 4096},
+  return {threads_parameter(o.threads),
           {.name = "workers",
            .group = "Run",
            .help = "units at once, 0: one for each thread; 1: a unit has all threads",
@@ -277,10 +273,8 @@ std::function<int()> add_sweep_command(CLI::App& app) {
   add_path(*sweep, "resume", options->resume, "DIR", "continue a sweep that was ended in any way");
   add_path(*sweep, "shard", options->shard, "I/K",
            "only the points of part I of K, for job arrays; join parts with attractor merge");
-  for (const Parameter& parameter : list(*options))
-    add_parameter(*sweep, parameter, [parameter](const std::string& text) { parameter.set(text); });
-  sweep->add_flag("--json", options->json, "print one JSON object, nothing else")->group("Run");
-  sweep->add_flag("--quiet", options->quiet, "no progress bar")->group("Run");
+  for (const Parameter& parameter : list(*options)) add_bound(*sweep, parameter);
+  add_output_flags(*sweep, options->json, options->quiet);
   sweep->footer(
       "Examples:\n"
       "  attractor sweep study.toml --out clusters\n"

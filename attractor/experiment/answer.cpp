@@ -110,7 +110,7 @@ std::string table_html(const Table& table) {
   return text + "</table></div>\n";
 }
 
-void write_table(const Table& table, Hdf5Writer& file) {
+void write_table(const Table& table, Archive& file) {
   const std::string group = "/" + table.name;
   file.group(group);
   if (!table.label_column.empty()) file.dataset(group + "/" + table.label_column, table.labels);
@@ -140,7 +140,7 @@ std::string figures_html(const Answer& answer, const std::filesystem::path& dire
   const auto flush = [&] {
     if (!pair.empty()) text += "<div class=\"pair\">\n" + std::exchange(pair, "") + "</div>\n";
   };
-  for (const DrawnFigure& f : draw_figures(answer.draw(), directory / "figures", complaint)) {
+  for (const DrawnFigure& f : draw_figures(answer.draw(), directory, complaint)) {
     if (f.wide) flush();
     (f.wide ? text : pair) += f.html;
   }
@@ -149,34 +149,34 @@ std::string figures_html(const Answer& answer, const std::filesystem::path& dire
   return "<section>\n" + text + "</section>\n";
 }
 
-std::string page(const Answer& answer, const Question& question,
-                 const std::filesystem::path& directory) {
-  std::string body = "<h1>" + html_markup(answer.headline) + "</h1>\n";
+std::string remarks_html(const Answer& answer) {
   std::vector<std::string> remarks = answer.remarks;
   if (!answer.not_delivered.empty()) remarks.push_back(answer.not_delivered);
-  body += tiles(answer);
+  std::string text;
   for (const std::string& remark : remarks)
-    body += "<div class=\"card text warning\"><p>" + html_text(remark) + "</p></div>\n";
-  body += figures_html(answer, directory);
+    text += "<div class=\"card text warning\"><p>" + html_text(remark) + "</p></div>\n";
+  return text;
+}
+
+std::string plain_body(const Answer& answer, const std::filesystem::path& figures) {
+  std::string body = tiles(answer) + remarks_html(answer) + figures_html(answer, figures);
   for (const Table& table : answer.tables)
     if (!table.only_data) body += table_html(table);
+  return body;
+}
+
+std::string page(const Answer& answer, const Question& question,
+                 const std::filesystem::path& figures) {
+  std::string body = "<h1>" + html_markup(answer.headline) + "</h1>\n";
+  body += answer.body ? answer.body(figures) : plain_body(answer, figures);
   body += "<h2>Repeat it</h2>\n<pre class=\"wrap\">" + html_text(question.command()) + "</pre>\n";
+  body += answer.sections;
   if (!question.now.empty())
     body += "<h2>Parameters</h2>\n" + parameter_table(question.now, question.usual);
   return page_document(answer.title, body,
-                       ". All numbers: <a href=\"summary.json\">summary.json</a>, "
-                       "<a href=\"result.h5\">result.h5</a>.");
-}
-
-void write_result(const Answer& answer, const Question& question,
-                  const std::filesystem::path& path) {
-  Hdf5Writer file;
-  file.attribute("/", "format", std::string_view("attractor answer 1"));
-  file.attribute("/", "version", std::string_view(kVersion));
-  file.attribute("/", "command", std::string_view(question.command()));
-  file.attribute("/", "values", std::string_view(answer.values.dump()));
-  for (const Table& table : answer.tables) write_table(table, file);
-  file.commit(path);
+                       answer.footer +
+                           ". All numbers: <a href=\"summary.json\">summary.json</a>, "
+                           "<a href=\"result.h5\">result.h5</a>.");
 }
 
 }  // namespace
@@ -190,11 +190,13 @@ Json summary(const Answer& answer, const Question& question, double wall_seconds
   json["command"] = question.command();
   json["wall_seconds"] = wall_seconds;
   json["parameters"] = Json::object();
-  for (const Parameter& p : question.now) json["parameters"][p.name] = p.json();
+  for (const Parameter& p : question.now)
+    if (p.stored) json["parameters"][p.name] = p.json();
   return json;
 }
 
 std::string text(const Answer& answer) {
+  if (!answer.words.empty()) return answer.words;
   std::string result = plain(answer.headline) + "\n\n";
   std::size_t width = 0;
   for (const auto& [name, value] : answer.values.items()) width = std::max(width, name.size());
@@ -208,11 +210,32 @@ std::string text(const Answer& answer) {
   return result;
 }
 
-void write_answer(const Answer& answer, const Question& question, double wall_seconds,
-                  const std::filesystem::path& directory) {
+void write_arrays(const Answer& answer, const Question& question,
+                  const std::filesystem::path& path) {
+  Hdf5Writer file;
+  file.attribute("/", "format", std::string_view(answer.format));
+  file.attribute("/", "version", std::string_view(kVersion));
+  file.attribute("/", "command", std::string_view(question.command()));
+  if (answer.arrays) {
+    answer.arrays(file);
+  } else {
+    file.attribute("/", "values", std::string_view(answer.values.dump()));
+    for (const Table& table : answer.tables) write_table(table, file);
+  }
+  file.commit(path);
+}
+
+void write_page(const Answer& answer, const Question& question,
+                const std::filesystem::path& directory) {
   make_directory(directory);
-  write_result(answer, question, directory / "result.h5");
-  write_file(directory / "index.html", page(answer, question, directory));
+  write_file(directory / "index.html", page(answer, question, directory / "figures"));
+}
+
+void write_answer(const Answer& answer, const Question& question, double wall_seconds,
+                  const std::filesystem::path& directory, bool with_page) {
+  make_directory(directory);
+  write_arrays(answer, question, directory / "result.h5");
+  if (with_page) write_page(answer, question, directory);
   write_file(directory / "summary.json", summary(answer, question, wall_seconds).dump(2) + "\n");
 }
 

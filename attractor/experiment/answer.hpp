@@ -1,6 +1,6 @@
-// What a question put to theory is answered with: named values, tables and figures. One shape gives
-// the text on a terminal, the JSON of --json, result.h5, and the page, so that a command has only
-// to compute. Values that are not finite become null in JSON and "-" in text.
+// What every command gives: named values, tables, arrays, figures, and whether it was delivered.
+// One shape gives the text on a terminal, the JSON of --json, result.h5, and the page, so that a
+// command has only to compute. Values that are not finite become null in JSON and "-" in text.
 #pragma once
 
 #include <filesystem>
@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "attractor/experiment/context.hpp"
 #include "attractor/experiment/json.hpp"
 #include "attractor/experiment/page.hpp"
 #include "attractor/experiment/parameter.hpp"
+#include "attractor/report/archive.hpp"
 
 namespace attractor::experiment {
 
@@ -32,16 +34,16 @@ struct Answer {
   std::function<std::vector<PageFigure>()> draw{};  // called when a page is written
   std::vector<std::string> remarks{};               // what the reader must know; plain sentences
   std::string not_delivered{};  // what the numerics could not do, and the remedy: exit status 3
-};
+  std::string interrupted{};    // where it was stopped; nothing else is meant then
 
-/// What the one who asks may want to know or to stop while the answer is being computed.
-struct AskContext {
-  std::function<bool()> stop{};
-  std::function<void(double done, const std::string& note)> report{};
-  bool stopped() const { return stop && stop(); }
-  void tell(double done, const std::string& note) const {
-    if (report) report(done, note);
-  }
+  // ---- For runs that have more to show than values and tables: what they show instead.
+  std::string format = "attractor answer 1";  // of result.h5
+  std::function<void(Archive&)> arrays{};     // of result.h5, for values and tables
+  std::string words{};                        // on a terminal, for headline, values and tables
+  std::function<Json()> curves{};             // over time, too long for --json: what sweeps measure
+  std::function<std::string(const std::filesystem::path& figures)> body{};  // HTML of the page
+  std::string sections{};  // HTML after the command that repeats it
+  std::string footer{};    // HTML
 };
 
 /// Who asked: the parameters as they are and as they usually are.
@@ -57,8 +59,18 @@ Json summary(const Answer& answer, const Question& question, double wall_seconds
 /// Headline, values and tables for a terminal.
 std::string text(const Answer& answer);
 
-/// Writes result.h5, index.html, figures/ and at last summary.json into the directory.
+/// Bytes that depend on the parameters only: no host, no clock, no threads.
+void write_arrays(const Answer& answer, const Question& question,
+                  const std::filesystem::path& file);
+
+/// index.html and figures/NAME.{svg,pdf,png}. Without gnuplot the page says so where figures would
+/// be.
+void write_page(const Answer& answer, const Question& question,
+                const std::filesystem::path& directory);
+
+/// result.h5, page and figures (unless it is to have none), and at last summary.json, which marks
+/// the run as ended.
 void write_answer(const Answer& answer, const Question& question, double wall_seconds,
-                  const std::filesystem::path& directory);
+                  const std::filesystem::path& directory, bool with_page = true);
 
 }  // namespace attractor::experiment

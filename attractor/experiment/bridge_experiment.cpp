@@ -291,7 +291,7 @@ BridgeCheckpoint flow_tokens(const BridgeParameters& p, const TokenSet& start, A
   return result;
 }
 
-void cross(const BridgeContext& context, BridgeRecord& r) {
+void cross(const Context& context, BridgeRecord& r) {
   const BridgeParameters& p = r.parameters;
   const std::size_t intervals = r.moments.size() - 1, count = p.checkpoints;
   if (intervals < count)
@@ -319,16 +319,14 @@ void cross(const BridgeContext& context, BridgeRecord& r) {
 }  // namespace
 
 ParameterList list(BridgeParameters& p) {
-  ParameterList all = training_list(p);
-  const ParameterList tokens = depth_list(p);
-  all.insert(all.end(), tokens.begin(), tokens.end());
-  return all;
-}
-
-ParameterList stored_list(BridgeParameters& p) {
-  ParameterList all = list(p);
-  all.insert(all.begin(),
-             {.name = "data", .group = "Training", .help = "problem", .target = &p.data});
+  ParameterList all = {{.name = "data",
+                        .group = "Training",
+                        .help = "problem, as attractor select takes it",
+                        .target = &p.data,
+                        .words = "a file, a directory or example:NAME",
+                        .positional = true}};
+  for (const ParameterList& part : {training_list(p), depth_list(p)})
+    all.insert(all.end(), part.begin(), part.end());
   return all;
 }
 
@@ -340,30 +338,34 @@ void check_use(const BridgeParameters& p, const std::vector<std::string>& given)
 
 std::string command(const BridgeParameters& p) {
   BridgeParameters mine = p, defaults;
-  return command_line("attractor bridge " + shell_word(p.data), list(mine), list(defaults));
+  return command_line("attractor bridge", list(mine), list(defaults));
 }
 
 double logistic_weight(std::size_t tokens, double lead) {
   return 1 / (1 + (static_cast<double>(tokens) - 1) * std::exp(-lead));
 }
 
-void validate(const BridgeParameters& p) {
-  validate(training_parameters(p));
-  (void)start_of(p, load_problem(p.data, "", training_parameters(p).seed));
+BridgeRun::BridgeRun(const BridgeParameters& p, const std::string& files_from)
+    : record_{.parameters = p}, problem_(prepared_problem(training_parameters(p), files_from)) {
+  record_.start = start_of(p, problem_);
 }
 
-BridgeRecord run_bridge(const BridgeParameters& p, const BridgeContext& context) {
-  BridgeRecord r{.parameters = p};
-  r.training = run_select(training_parameters(p),
-                          {.stop = context.stop, .report = [&](double done, const std::string& n) {
-                             if (context.report) context.report(kTrainingShare * done, n);
-                           }});
+BridgeRecord BridgeRun::run(const Context& context) && {
+  BridgeRecord r = std::move(record_);
+  Context training = context;
+  training.report = [&](double done, const std::string& note) {
+    if (context.report) context.report(kTrainingShare * done, note);
+  };
+  r.training = run_select(training_parameters(r.parameters), std::move(problem_), training);
   r.status = r.training.status;
-  r.start = start_of(p, r.training.problem);
   if (!flow::delivered(r.status)) return r;
   r.moments = moments_of(r.training);
   cross(context, r);
   return r;
+}
+
+BridgeRecord run_bridge(const BridgeParameters& p, const Context& context) {
+  return BridgeRun(p, context.files_from).run(context);
 }
 
 }  // namespace attractor::experiment

@@ -21,12 +21,12 @@
 // step. Memory O(moments * weights + checkpoints * n d). The same bits on any number of threads.
 #pragma once
 
-#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "attractor/experiment/context.hpp"
 #include "attractor/experiment/select_record.hpp"
 #include "attractor/observe/observation.hpp"
 #include "attractor/tokens/generators.hpp"
@@ -45,8 +45,6 @@ struct BridgeParameters {
 };
 
 ParameterList list(BridgeParameters& p);
-/// The same with the problem file, as a run directory keeps them.
-ParameterList stored_list(BridgeParameters& p);
 /// Refuses a parameter that was given but has no effect beside the others.
 void check_use(const BridgeParameters& p, const std::vector<std::string>& given);
 /// The parameters that make the same run again, as a command line.
@@ -95,16 +93,20 @@ struct BridgeRecord {
   BridgeTheory theory{};
 };
 
-struct BridgeContext {
-  std::function<bool()> stop{};
-  /// fraction done, and a note
-  std::function<void(double, const std::string&)> report{};
+/// A bridge that has been checked: the problem is read, the tokens are made.
+class BridgeRun {
+ public:
+  /// All that can be refused is refused here.
+  BridgeRun(const BridgeParameters& parameters, const std::string& files_from);
+  /// Once.
+  BridgeRecord run(const Context& context) &&;
+
+ private:
+  BridgeRecord record_;
+  training::Problem problem_;
 };
 
-/// All that can be refused is refused here, before anything is written: reads the problem.
-void validate(const BridgeParameters& parameters);
-
-BridgeRecord run_bridge(const BridgeParameters& parameters, const BridgeContext& context);
+BridgeRecord run_bridge(const BridgeParameters& parameters, const Context& context);
 
 /// 1 / (1 + (tokens - 1) e^{-lead}).
 double logistic_weight(std::size_t tokens, double lead);

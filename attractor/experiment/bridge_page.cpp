@@ -7,7 +7,6 @@
 #include <numbers>
 #include <utility>
 
-#include "attractor/base/file.hpp"
 #include "attractor/experiment/flow_view.hpp"
 #include "attractor/experiment/flow_viewer.hpp"
 #include "attractor/experiment/token_figure.hpp"
@@ -411,19 +410,13 @@ std::vector<PageFigure> bridge_figures(const BridgeRecord& r) {
           std::move(entropy)};
 }
 
-void write_bridge_page(const BridgeRecord& record, const std::filesystem::path& directory) {
-  make_directory(directory);
-  std::string page = "<h1>" + html_markup(headline(record)) + "</h1>\n" + tiles(record);
-  page += warning(record) + pictures(record, directory / "figures");
-  page += checkpoint_table(record) + theory(record);
-  page += "<h2>Reproduce this run</h2>\n<pre class=\"wrap\">" +
-          html_text(command(record.parameters)) + "</pre>\n";
-  page += "<h2>Load in Python</h2>\n<pre>" + html_text(kPython) + "</pre>\n";
-  BridgeParameters mine = record.parameters, defaults;
-  page += "<h2>Parameters</h2>\n" + parameter_table(list(mine), list(defaults));
-  write_file(directory / "index.html",
-             page_document("bridge, train " + record.parameters.train, page,
-                           ", problem: " + html_text(record.parameters.data)));
+std::string bridge_body(const BridgeRecord& record, const std::filesystem::path& figures) {
+  return tiles(record) + warning(record) + pictures(record, figures) + checkpoint_table(record) +
+         theory(record);
+}
+
+std::string bridge_sections() {
+  return "<h2>Load in Python</h2>\n<pre>" + html_text(kPython) + "</pre>\n";
 }
 
 }  // namespace attractor::experiment

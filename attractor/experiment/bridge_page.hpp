@@ -20,8 +20,11 @@ std::string headline(const BridgeRecord& record);
 /// norm, weight, tokens, clusters, entropy: those that the record has data for.
 std::vector<PageFigure> bridge_figures(const BridgeRecord& record);
 
-/// Writes index.html and figures/NAME.{svg,pdf,png} into the directory. Without gnuplot the page
-/// says so where figures would be. Throws Error if a file cannot be written.
-void write_bridge_page(const BridgeRecord& record, const std::filesystem::path& directory);
+/// HTML of the page. Draws figures/NAME.{svg,pdf,png} on the way; without gnuplot the page says so
+/// where figures would be.
+std::string bridge_body(const BridgeRecord& record, const std::filesystem::path& figures);
+
+/// HTML: how to load the result.
+std::string bridge_sections();
 
 }  // namespace attractor::experiment

@@ -17,6 +17,7 @@
 #include "attractor/training/examples.hpp"
 #include "attractor/training/problem_file.hpp"
 #include "tests/support/page_test.hpp"
+#include "tests/support/record_files.hpp"
 
 namespace attractor::experiment {
 namespace {
@@ -78,7 +79,7 @@ BridgeRecord made_up() {
 class BridgeTest : public PageTest {
  protected:
   std::string page_without_gnuplot(const BridgeRecord& record) {
-    return without_gnuplot([&] { write_bridge_page(record, directory_); });
+    return without_gnuplot([&] { write_record_page(record, directory_); });
   }
 
   BridgeParameters parameters_for(const training::Problem& problem) {
@@ -93,7 +94,7 @@ class BridgeTest : public PageTest {
 
   static std::string refusal(const BridgeParameters& p) {
     try {
-      validate(p);
+      (void)BridgeRun(p, "");
     } catch (const Error& error) {
       return error.what();
     }
@@ -209,7 +210,7 @@ TEST_F(BridgeTest, TwoTokensSelectFromTheStart) {
   EXPECT_EQ(r.theory.transition_norm, 0);
   EXPECT_EQ(r.theory.transition_log_time, -std::numeric_limits<double>::infinity());
   EXPECT_TRUE(has(page_without_gnuplot(r), "reached at t = 0<"));
-  EXPECT_TRUE(summary(r, 0)["transition_log_time"].is_null());
+  EXPECT_TRUE(summary_of(r, 0)["transition_log_time"].is_null());
 }
 
 TEST_F(BridgeTest, Refusals) {
@@ -258,7 +259,7 @@ TEST_F(BridgeTest, StopsWhenAsked) {
 
 TEST_F(BridgeTest, EveryFigureIsAFile) {
   ASSERT_TRUE(report::figures_available()) << "gnuplot is not installed";
-  write_bridge_result(made_up(), 0.5, directory_);
+  write_record(made_up(), 0.5, directory_);
   const std::string text = read_file(directory_ / "index.html", 1 << 26);
   EXPECT_EQ(count(text, "<figure "), 5u);
   for (const std::string id : {"norm", "weight", "tokens", "clusters", "entropy"}) {
@@ -301,7 +302,7 @@ TEST_F(BridgeTest, SaysWhatHappened) {
 TEST_F(BridgeTest, SummaryHasNullsWhereNothingIsKnown) {
   BridgeRecord record = made_up();
   record.theory.transition_log_time = kNan;
-  const Json json = summary(record, 1.5);
+  const Json json = summary_of(record, 1.5);
   EXPECT_EQ(json["slope"], 2.0);
   EXPECT_TRUE(json["transition_log_time"].is_null());
   EXPECT_EQ(json["checkpoints"][0]["first_merge"], 0.25);

@@ -5,11 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "attractor/base/file.hpp"
-#include "attractor/base/version.hpp"
-#include "attractor/experiment/bridge_page.hpp"
 #include "attractor/experiment/json.hpp"
-#include "attractor/report/hdf5.hpp"
 
 namespace attractor::experiment {
 namespace {
@@ -33,7 +29,7 @@ constexpr std::pair<const char*, double BridgeTheory::*> kTheoryColumns[] = {
 Json parameters_json(const BridgeParameters& parameters) {
   BridgeParameters copy = parameters;
   Json json;
-  for (const Parameter& p : stored_list(copy)) json[p.name] = p.json();
+  for (const Parameter& p : list(copy)) json[p.name] = p.json();
   return json;
 }
 
@@ -50,10 +46,7 @@ Json checkpoint_json(const BridgeCheckpoint& c) {
   return json;
 }
 
-void write_header(const BridgeRecord& r, Hdf5Writer& file) {
-  file.attribute("/", "format", std::string_view("attractor bridge 1"));
-  file.attribute("/", "version", std::string_view(kVersion));
-  file.attribute("/", "command", std::string_view(command(r.parameters)));
+void write_header(const BridgeRecord& r, Archive& file) {
   file.attribute("/", "parameters", std::string_view(parameters_json(r.parameters).dump()));
   file.attribute("/", "status", flow::name(r.status));
   for (const auto& [name, field] : kTheoryColumns) file.attribute("/", name, r.theory.*field);
@@ -61,14 +54,14 @@ void write_header(const BridgeRecord& r, Hdf5Writer& file) {
 
 /// value(row) of all rows.
 template <class Row, class Value>
-void write_column(Hdf5Writer& file, const std::string& path, const std::vector<Row>& rows,
+void write_column(Archive& file, const std::string& path, const std::vector<Row>& rows,
                   const Value& value) {
   std::vector<double> values;
   for (const Row& row : rows) values.push_back(value(row));
   file.dataset(path, values, {values.size()});
 }
 
-void write_training(const BridgeRecord& r, Hdf5Writer& file) {
+void write_training(const BridgeRecord& r, Archive& file) {
   const SelectRecord& t = r.training;
   file.group("/training");
   for (const auto& [name, field] : kMomentColumns)
@@ -81,7 +74,7 @@ void write_training(const BridgeRecord& r, Hdf5Writer& file) {
     file.dataset("/training/svm", t.svm->solution, {t.svm->solution.size()});
 }
 
-void write_checkpoints(const BridgeRecord& r, Hdf5Writer& file) {
+void write_checkpoints(const BridgeRecord& r, Archive& file) {
   const std::string group = "/checkpoints/";
   const auto column = [&](const std::string& name, const auto& value) {
     write_column(file, group + name, r.checkpoints, value);
@@ -101,7 +94,7 @@ void write_checkpoints(const BridgeRecord& r, Hdf5Writer& file) {
   file.dataset(group + "weights", weights, {r.checkpoints.size(), r.training.weights.size()});
 }
 
-void write_tokens(const BridgeRecord& r, Hdf5Writer& file) {
+void write_tokens(const BridgeRecord& r, Archive& file) {
   const std::size_t n = r.start.count(), d = r.start.dim, count = r.checkpoints.size();
   std::vector<double> end;
   std::vector<std::uint32_t> clusters;
@@ -116,7 +109,7 @@ void write_tokens(const BridgeRecord& r, Hdf5Writer& file) {
 
 }  // namespace
 
-Json summary(const BridgeRecord& r, double wall_seconds) {
+Json bridge_values(const BridgeRecord& r) {
   const SelectRecord& t = r.training;
   Json json;
   json["status"] = flow::name(r.status);
@@ -132,27 +125,14 @@ Json summary(const BridgeRecord& r, double wall_seconds) {
   json["dim"] = r.start.dim;
   json["checkpoints"] = Json::array();
   for (const BridgeCheckpoint& c : r.checkpoints) json["checkpoints"].push_back(checkpoint_json(c));
-  json["version"] = kVersion;
-  json["wall_seconds"] = wall_seconds;
-  json["parameters"] = parameters_json(r.parameters);
   return json;
 }
 
-void write_result_file(const BridgeRecord& r, const std::filesystem::path& path) {
-  Hdf5Writer file;
+void write_arrays(const BridgeRecord& r, Archive& file) {
   write_header(r, file);
   write_training(r, file);
   write_checkpoints(r, file);
   write_tokens(r, file);
-  file.commit(path);
-}
-
-void write_bridge_result(const BridgeRecord& record, double wall_seconds,
-                         const std::filesystem::path& directory) {
-  make_directory(directory);
-  write_result_file(record, directory / "result.h5");
-  write_bridge_page(record, directory);
-  write_file(directory / "summary.json", summary(record, wall_seconds).dump(2) + "\n");
 }
 
 }  // namespace attractor::experiment

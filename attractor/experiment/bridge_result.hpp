@@ -1,4 +1,4 @@
-// A BridgeRecord as files: result.h5, summary.json, and the page.
+// A BridgeRecord as numbers: the values of its summary and the arrays of its result.h5.
 //
 //   /             attributes: format, version, command, parameters (JSON), status, svm_norm, slope,
 //                 transition_norm, transition_log_time, half_log_time
@@ -10,21 +10,15 @@
 //   /tokens       start: n x d; end: checkpoints x n x d; clusters: checkpoints x n
 #pragma once
 
-#include <filesystem>
-
 #include "attractor/experiment/bridge_experiment.hpp"
 #include "attractor/experiment/json.hpp"
+#include "attractor/report/archive.hpp"
 
 namespace attractor::experiment {
 
-/// What --json prints. Numbers that do not exist are null.
-Json summary(const BridgeRecord& record, double wall_seconds);
+/// Numbers that do not exist are null.
+Json bridge_values(const BridgeRecord& record);
 
-/// Bytes that depend on the problem and the parameters only.
-void write_result_file(const BridgeRecord& record, const std::filesystem::path& file);
-
-/// result.h5, figures, page, and last summary.json, which marks the run as ended.
-void write_bridge_result(const BridgeRecord& record, double wall_seconds,
-                         const std::filesystem::path& directory);
+void write_arrays(const BridgeRecord& record, Archive& file);
 
 }  // namespace attractor::experiment

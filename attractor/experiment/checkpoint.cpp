@@ -12,14 +12,15 @@ namespace {
 std::vector<double> row(const observe::Observation& o) {
   std::vector<double> values;
   for (const observe::Column& column : observe::columns()) values.push_back(o.*column.value);
+  values.insert(values.end(), o.more.begin(), o.more.end());
   return values;
 }
 
 }  // namespace
 
 CheckpointView view(const Checkpoint& c) {
-  return {c.command,      c.progress,    c.owner,  c.labels, c.order,    c.layer_status,
-          c.coalescences, c.book, c.merges, c.series, c.snapshots};
+  return {c.command,      c.progress, c.owner,  c.labels, c.order,    c.layer_status,
+          c.coalescences, c.book,     c.merges, c.series, c.snapshots};
 }
 
 void save(const CheckpointView& view, const std::filesystem::path& file) {
@@ -81,10 +82,12 @@ Checkpoint parse_checkpoint(std::string_view bytes, const std::string& name) {
   }
   for (std::uint64_t k = in.get_count(8); k-- > 0;) {
     const std::vector<double> values = in.get_all<double>();
-    if (values.size() != observe::columns().size())
+    const std::span<const observe::Column> columns = observe::columns();
+    if (values.size() < columns.size())
       throw Error(fmt::format("{} has other columns than this version", name));
     observe::Observation o;
-    for (std::size_t i = 0; i < values.size(); ++i) o.*observe::columns()[i].value = values[i];
+    for (std::size_t i = 0; i < columns.size(); ++i) o.*columns[i].value = values[i];
+    o.more.assign(values.begin() + static_cast<std::ptrdiff_t>(columns.size()), values.end());
     c.series.push_back(o);
   }
   for (std::uint64_t k = in.get_count(48); k-- > 0;) {

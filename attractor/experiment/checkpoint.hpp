@@ -47,12 +47,13 @@ CheckpointView view(const Checkpoint& checkpoint);
 /// What a run knows about itself before it looks at a checkpoint.
 struct RunShape {
   std::size_t tokens = 0, dim = 0;
-  std::size_t width = 0;    // numbers for each token of the state: dim, or 1 for angles
-  std::size_t outputs = 0;  // planned; 0: after every step
-  bool on_sphere = false;   // positions have length 1, and so has the state unless it is angles
-  bool lengths = false;     // tokens have lengths beside directions
-  bool watched = false;     // by the merge tree
-  bool ordered = false;     // by the engine
+  std::size_t width = 0;        // numbers for each token of the state: dim, or 1 for angles
+  std::size_t outputs = 0;      // planned; 0: after every step
+  std::size_t observables = 0;  // beside the columns of every observation
+  bool on_sphere = false;       // positions have length 1, and so has the state unless it is angles
+  bool lengths = false;         // tokens have lengths beside directions
+  bool watched = false;         // by the merge tree
+  bool ordered = false;         // by the engine
 };
 
 void save(const CheckpointView& view, const std::filesystem::path& file);

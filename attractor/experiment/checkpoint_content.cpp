@@ -156,6 +156,8 @@ class Content {
       return x >= 1 && x <= static_cast<double>(shape_.tokens) && x == std::floor(x);
     };
     for (const observe::Observation& o : c_.series)
+      require(o.more.size() == shape_.observables, "has other observables than this run");
+    for (const observe::Observation& o : c_.series)
       require(counts(o.clusters) && counts(o.largest_cluster) && counts(o.distinct_tokens) &&
                   (o.sampled == 0 || o.sampled == 1),
               "has an observation that counts tokens that do not exist");

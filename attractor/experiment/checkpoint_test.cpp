@@ -68,6 +68,7 @@ class CheckpointFile : public ::testing::Test {
             .dim = 3,
             .width = 3,
             .outputs = 50,
+            .observables = 2,
             .lengths = true,
             .watched = true,
             .ordered = true};
@@ -102,6 +103,7 @@ class CheckpointFile : public ::testing::Test {
     for (int k = 0; k < 3; ++k) {
       observe::Observation o;
       for (const observe::Column& column : observe::columns()) o.*column.value = next += 0.25;
+      o.more = {next + 1, kNaN};
       o.clusters = 4;
       o.largest_cluster = 5;
       o.distinct_tokens = 7;
@@ -172,8 +174,11 @@ void CheckpointFile::expect_same(const Checkpoint& a, const Checkpoint& b) {
     EXPECT_EQ(a.merges[k].b, b.merges[k].b);
   }
   ASSERT_EQ(a.series.size(), b.series.size());
-  for (std::size_t k = 0; k < a.series.size(); ++k)  // every byte: no field outside columns()
-    EXPECT_EQ(std::memcmp(&a.series[k], &b.series[k], sizeof(observe::Observation)), 0) << k;
+  for (std::size_t k = 0; k < a.series.size(); ++k) {  // every byte: no field outside columns()
+    EXPECT_EQ(std::memcmp(&a.series[k], &b.series[k], offsetof(observe::Observation, more)), 0)
+        << k;
+    EXPECT_EQ(bits(a.series[k].more), bits(b.series[k].more)) << k;
+  }
   ASSERT_EQ(a.snapshots.size(), b.snapshots.size());
   for (std::size_t k = 0; k < a.snapshots.size(); ++k) {
     expect_same(a.snapshots[k].time, b.snapshots[k].time);
@@ -388,6 +393,7 @@ TEST_F(CheckpointFile, WithARightChecksumAndAWrongContentIsRefused) {
       {"observations after its time", [](Checkpoint& c) { c.series[2].log10_time = 400; }},
       {"counts tokens", [](Checkpoint& c) { c.series[0].distinct_tokens = kNaN; }},
       {"counts tokens", [](Checkpoint& c) { c.series[2].distinct_tokens = 1e300; }},
+      {"other observables", [](Checkpoint& c) { c.series[1].more.pop_back(); }},
       {"counts tokens", [](Checkpoint& c) { c.series[1].clusters = 0; }},
       {"counts tokens", [](Checkpoint& c) { c.series[1].largest_cluster = 2.5; }},
       {"begun without a snapshot", [](Checkpoint& c) { c.snapshots.clear(); }},

@@ -13,6 +13,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
 #include "attractor/depth/mean_shift.hpp"
+#include "attractor/experiment/commands.hpp"
 #include "attractor/experiment/flow_view.hpp"
 #include "attractor/tokens/npy.hpp"
 #include "attractor/tokens/token_file.hpp"
@@ -258,7 +259,8 @@ ParameterList list(ClusterParameters& p) {
            .group = data,
            .help = "n x d, a row for each point",
            .target = &p.points,
-           .words = ".npy or HDF5[:/dataset]"},
+           .words = ".npy or HDF5[:/dataset]",
+           .positional = true},
           {.name = "space",
            .group = data,
            .help = "R^d, or the unit sphere (rows are divided by their length)",
@@ -310,7 +312,13 @@ ParameterList list(ClusterParameters& p) {
            .words = "name of a .npy file"}};
 }
 
-Answer ask(const ClusterParameters& p, const AskContext& context) {
+std::vector<std::string> input_files(const ClusterParameters& p) {
+  return p.points.empty() ? std::vector<std::string>{} : std::vector{p.points};
+}
+
+Answer ask(const ClusterParameters& asked, const AskContext& context) {
+  ClusterParameters p = asked;
+  for (std::string* file : {&p.points, &p.labels_out, &p.modes_out}) *file = context.place(*file);
   if (p.points.empty()) throw Error("points is empty; name a .npy or HDF5 file of n x d numbers");
   depth::MeanShiftOptions options{.on_sphere = p.space == "sphere",
                                   .seeds = seeds_asked(p),
@@ -343,6 +351,16 @@ Answer ask(const ClusterParameters& p, const AskContext& context) {
   const auto sketch = std::make_shared<Sketch>(sketch_of(points, found, options.on_sphere));
   answer.draw = [sketch] { return std::vector{scatter_figure(*sketch), size_figure(*sketch)}; };
   return answer;
+}
+
+Command cluster_command() {
+  return {.name = "cluster",
+          .about = "Cluster your own points by the modes of their kernel density",
+          .examples =
+              "  attractor cluster points.npy --bandwidth 0.5 --labels-out labels.npy\n"
+              "  attractor cluster vectors.h5:/x --space sphere --beta 40 --out clusters\n"
+              "Theory: docs/theory/mean_shift.md.",
+          .make = ask_request<ClusterParameters>};
 }
 
 }  // namespace attractor::experiment

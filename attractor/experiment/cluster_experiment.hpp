@@ -22,6 +22,7 @@ struct ClusterParameters {
 };
 
 ParameterList list(ClusterParameters& p);
+std::vector<std::string> input_files(const ClusterParameters& p);
 Answer ask(const ClusterParameters& p, const AskContext& context);
 
 }  // namespace attractor::experiment

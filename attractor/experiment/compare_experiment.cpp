@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
+#include "attractor/experiment/commands.hpp"
 #include "attractor/meanfield/distances.hpp"
 #include "attractor/report/hdf5.hpp"
 #include "attractor/space/space.hpp"
@@ -153,12 +154,18 @@ ParameterList list(CompareParameters& p) {
   return {{.name = "first",
            .group = "Runs",
            .help = "a run directory of attractor flow, or its result.h5",
-           .target = &p.first},
-          {.name = "second", .group = "Runs", .help = "the other run", .target = &p.second}};
+           .target = &p.first,
+           .positional = true},
+          {.name = "second",
+           .group = "Runs",
+           .help = "the other run",
+           .target = &p.second,
+           .positional = true}};
 }
 
-Answer ask(const CompareParameters& p, const AskContext&) {
-  Run a = read_run("first", p.first), b = read_run("second", p.second);
+Answer ask(const CompareParameters& p, const AskContext& context) {
+  Run a = read_run("first", context.place(p.first)),
+      b = read_run("second", context.place(p.second));
   if (a.tokens != b.tokens || a.dim != b.dim)
     throw Error(
         fmt::format("{} has {} tokens in dimension {}, {} has {} in dimension {}; equal "
@@ -203,6 +210,16 @@ Answer ask(const CompareParameters& p, const AskContext&) {
         "distances leave the range of double precision; scale the tokens of both runs down";
   answer.draw = [table] { return std::vector<PageFigure>{distance_figure(table)}; };
   return answer;
+}
+
+Command compare_command() {
+  return {.name = "compare",
+          .about = "How far two runs of attractor flow are apart, token by token",
+          .examples =
+              "  attractor flow --noise 0.1 --time 5 --seed 1 --out a\n"
+              "  attractor flow --noise 0.1 --time 5 --seed 1 --step 0.05 --out b\n"
+              "  attractor compare a b",
+          .make = ask_request<CompareParameters>};
 }
 
 }  // namespace attractor::experiment

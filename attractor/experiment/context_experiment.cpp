@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
+#include "attractor/experiment/commands.hpp"
 #include "attractor/experiment/context_figures.hpp"
 #include "attractor/meanfield/context_advice.hpp"
 #include "attractor/meanfield/context_simulation.hpp"
@@ -371,6 +372,18 @@ Answer ask(const ContextParameters& p, const AskContext& context) {
     return figures;
   };
   return answer;
+}
+
+Command context_command() {
+  return {.name = "context",
+          .about = "One attention layer on a long context: collapse, critical, identity",
+          .examples =
+              "  attractor context --tokens 1e6 --rho 0.5 --gamma 2\n"
+              "  attractor context --advise --tokens 131072 --rho 0.6 --trained-tokens 8192 --out "
+              "advice\n"
+              "  attractor context --tokens 10000 --rho 0.5 --gamma 2 --simulate\n"
+              "Theory: docs/theory/long_context.md.",
+          .make = ask_request<ContextParameters>};
 }
 
 }  // namespace attractor::experiment

@@ -9,6 +9,7 @@
 #include <numbers>
 
 #include "attractor/base/error.hpp"
+#include "attractor/experiment/commands.hpp"
 #include "attractor/experiment/flow_view.hpp"
 #include "attractor/experiment/number_list.hpp"
 #include "attractor/meanfield/equiangular_layers.hpp"
@@ -398,6 +399,18 @@ Answer ask(const EquiangularParameters& p, const AskContext& /*context*/) {
       return std::vector<PageFigure>{cosine_figure(*asked), gap_figure(*asked)};
     };
   return answer;
+}
+
+Command equiangular_command() {
+  return {
+      .name = "reduce equiangular",
+      .about = "n tokens with one common cosine, any n up to 1e30 and any normalisation",
+      .examples =
+          "  attractor reduce equiangular --tokens 64 --beta 4 --time 3\n"
+          "  attractor reduce equiangular --norm pre --tokens 1e12 --beta 8 --time 100 --out pre\n"
+          "  attractor reduce equiangular --dynamics usa --tokens 32 --beta 2 --levels 0.5,0.999\n"
+          "Theory: docs/theory/reductions.md.",
+      .make = ask_request<EquiangularParameters>};
 }
 
 }  // namespace attractor::experiment

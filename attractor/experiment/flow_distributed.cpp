@@ -33,13 +33,6 @@ void check_distributed(const FlowParameters& p, std::size_t tokens, std::size_t 
                             tokens, ranks));
 }
 
-void share(FlowParameters& p) {
-  for (const Parameter& parameter : list(p)) {
-    const std::string text = ranks::broadcast(parameter.text());
-    if (text != parameter.text()) parameter.set(text);
-  }
-}
-
 std::vector<double> own_tokens(std::span<const double> tokens, std::size_t dim) {
   const auto [begin, end] = depth::block_of(tokens.size() / dim, ranks::rank(), ranks::count());
   const std::span<const double> own = tokens.subspan(begin * dim, (end - begin) * dim);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "attractor/experiment/flow_experiment.hpp"
+#include "attractor/experiment/flow_parameters.hpp"
 #include "attractor/flow/run.hpp"
 
 namespace attractor::experiment {
@@ -17,14 +17,6 @@ namespace attractor::experiment {
 /// a token for each rank at least.
 void check_distributed(const FlowParameters& p, std::size_t tokens, std::size_t dim,
                        double merge_radius, std::size_t ranks);
-
-/// validate() and run_flow() (flow_experiment.hpp) for a run that the ranks share. Only rank 0 is
-/// given a directory, validates, and gets a whole record; the others get its status.
-FlowSize validate_distributed(const FlowParameters& parameters, const std::string& files_from);
-FlowRecord run_flow_distributed(const FlowParameters& parameters, const RunContext& context);
-
-/// The parameters of rank 0, everywhere.
-void share(FlowParameters& p);
 
 /// This rank's tokens of all.
 std::vector<double> own_tokens(std::span<const double> tokens, std::size_t dim);

@@ -12,6 +12,7 @@
 #include "attractor/experiment/checkpoint.hpp"
 #include "attractor/experiment/flow_distributed.hpp"
 #include "attractor/experiment/flow_model.hpp"
+#include "attractor/experiment/words.hpp"
 #include "attractor/flow/growth.hpp"
 #include "attractor/flow/run.hpp"
 #include "attractor/observe/pairs.hpp"
@@ -137,16 +138,30 @@ class SnapshotChoice {
   std::vector<std::size_t> indices_, levels_;
 };
 
-class Experiment {
+std::string in_words(const flow::Progress& p, std::size_t distinct) {
+  return fmt::format("t = {}, {} distinct tokens, {} steps", plain_words(p.time), distinct,
+                     p.steps);
+}
+
+TokenSet checked_tokens(const FlowParameters& p, const std::string& files_from, bool distributed) {
+  check(p);
+  TokenSet tokens = make_tokens(start_of(with_files_from(p, files_from)));
+  if (distributed)
+    check_distributed(p, tokens.count(), tokens.dim, merge_radius_of(p), ranks::count());
+  return tokens;
+}
+
+}  // namespace
+
+class FlowRun::Experiment {
  public:
-  Experiment(const FlowParameters& p, const RunContext& context, TokenSet tokens, bool distributed)
+  Experiment(const FlowParameters& p, const std::string& files_from, bool distributed)
       : p_(p),
-        context_(context),
-        start_(std::move(tokens)),
+        start_(checked_tokens(p, files_from, distributed)),
         count_(start_.count()),
         command_(command(p) + (distributed ? fmt::format(" on {} ranks", ranks::count()) : "")),
         record_(first_record(p)),
-        model_(with_files_from(p, context.files_from), count_, start_.dim, record_.merge_radius,
+        model_(with_files_from(p, files_from), count_, start_.dim, record_.merge_radius,
                distributed),
         plan_(plan_of(p, model_.flow().log_unit())),
         choice_(snapshot_count(p, count_ * start_.dim), plan_.outputs.size(), count_),
@@ -156,10 +171,23 @@ class Experiment {
     check_step(p, model_.flow().log_unit());
     command_ += data_digest();
     record_.engine = model_.whole().engine();
-    keeps_ = model_.flow().largest(context.directory.empty() ? 0 : 1) > 0;
   }
 
-  FlowRecord run() {
+  FlowSize size() const { return {count_, start_.dim}; }
+
+  void observe(observe::Observable own) {
+    const auto taken = [&](const auto& column) { return column.name == own.name; };
+    if (std::any_of(observables_.begin(), observables_.end(), taken) ||
+        std::any_of(observe::columns().begin(), observe::columns().end(), taken))
+      throw Error(fmt::format("an observable named '{}' exists already", own.name));
+    observables_.push_back(std::move(own));
+  }
+
+  FlowRecord run(const Context& context) {
+    context_ = context;
+    keeps_ = model_.flow().largest(context.directory.empty() ? 0 : 1) > 0;
+    for (const observe::Observable& o : observables_)
+      record_.observables.push_back({o.name, o.meaning});
     resume_or_start();
     const flow::Hooks hooks{
         .output = [&](const flow::Time& t, std::span<const double> s) { observe_at(t, s); },
@@ -217,6 +245,7 @@ class Experiment {
             .dim = start_.dim,
             .width = model_.flow().space().dim(),
             .outputs = plan_.outputs.size(),
+            .observables = observables_.size(),
             .on_sphere = p_.space == "sphere",
             .lengths = model_.whole().has_lengths(),
             .watched = model_.flow().state_is_tokens(),
@@ -276,7 +305,12 @@ class Experiment {
 
   observe::Observation measure(const flow::Time& time, std::span<const double> state,
                                bool thorough) const {
-    return model_.observe(time, state, options_, thorough);
+    observe::Observation o = model_.observe(time, state, options_, thorough);
+    const std::vector<double> shape = model_.whole().directions(state);
+    const observe::TokenView view{shape, start_.dim, model_.groups().masses(), thorough};
+    for (const observe::Observable& observable : observables_)
+      o.more.push_back(observable.value(view));
+    return o;
   }
 
   void take_snapshot(const flow::Time& time, std::span<const double> state) {
@@ -300,9 +334,7 @@ class Experiment {
 
   // Between steps: report, and write a checkpoint when one is due (at most 5 % of the time).
   void safe_point(const flow::Progress& p) {
-    if (context_.report) {
-      context_.report({fraction(p.time), p.time, model_.groups().masses().size(), p.steps});
-    }
+    context_.tell(fraction(p.time), [&] { return in_words(p, model_.groups().masses().size()); });
     if (!keeps_) return;
     const auto now = std::chrono::steady_clock::now();
     if (model_.flow().largest(now < next_checkpoint_ ? 0 : 1) == 0) return;
@@ -386,8 +418,8 @@ class Experiment {
     return std::move(record_);
   }
 
-  const FlowParameters& p_;
-  const RunContext& context_;
+  FlowParameters p_;
+  Context context_{};
   TokenSet start_;
   std::size_t count_;
   std::string command_;
@@ -396,6 +428,7 @@ class Experiment {
   flow::Plan plan_;
   SnapshotChoice choice_;
   observe::ObserveOptions options_;
+  std::vector<observe::Observable> observables_ = observe::observables();
   observe::MergeTree tree_;
   flow::Progress progress_;
   std::vector<double> gathered_;
@@ -403,35 +436,19 @@ class Experiment {
   std::chrono::steady_clock::time_point next_checkpoint_{};
 };
 
-FlowRecord run_on(const FlowParameters& parameters, const RunContext& context, bool distributed) {
-  check(parameters);
-  TokenSet tokens = make_tokens(start_of(with_files_from(parameters, context.files_from)));
-  return Experiment(parameters, context, std::move(tokens), distributed).run();
-}
+FlowRun::FlowRun(const FlowParameters& parameters, const std::string& files_from, bool distributed)
+    : experiment_(std::make_unique<Experiment>(parameters, files_from, distributed)) {}
 
-}  // namespace
+FlowRun::FlowRun(FlowRun&&) noexcept = default;
+FlowRun& FlowRun::operator=(FlowRun&&) noexcept = default;
+FlowRun::~FlowRun() = default;
 
-FlowSize validate(const FlowParameters& p, const std::string& files_from) {
-  check(p);
-  const FlowParameters located = with_files_from(p, files_from);
-  const TokenSet tokens = make_tokens(start_of(located));
-  const FlowModel model(located, 1, tokens.dim, 0);
-  check_step(p, model.flow().log_unit());
-  return {tokens.count(), tokens.dim};
-}
+void FlowRun::observe(observe::Observable own) { experiment_->observe(std::move(own)); }
+FlowSize FlowRun::size() const { return experiment_->size(); }
+FlowRecord FlowRun::run(const Context& context) && { return experiment_->run(context); }
 
-FlowRecord run_flow(const FlowParameters& parameters, const RunContext& context) {
-  return run_on(parameters, context, false);
-}
-
-FlowSize validate_distributed(const FlowParameters& p, const std::string& files_from) {
-  const FlowSize size = validate(p, files_from);
-  check_distributed(p, size.tokens, size.dim, merge_radius_of(p), ranks::count());
-  return size;
-}
-
-FlowRecord run_flow_distributed(const FlowParameters& parameters, const RunContext& context) {
-  return run_on(parameters, context, true);
+FlowRecord run_flow(const FlowParameters& parameters, const Context& context) {
+  return FlowRun(parameters, context.files_from).run(context);
 }
 
 }  // namespace attractor::experiment

@@ -3,35 +3,41 @@
 // resumed; it ends with the same bytes.
 #pragma once
 
-#include <filesystem>
-#include <functional>
+#include <memory>
+#include <string>
 
+#include "attractor/experiment/context.hpp"
 #include "attractor/experiment/flow_record.hpp"
+#include "attractor/observe/observables.hpp"
 
 namespace attractor::experiment {
 
-struct FlowProgress {
-  double fraction;  // of the requested time; negative when the end is not known
-  flow::Time time;
-  std::size_t distinct_tokens;
-  std::uint64_t steps;
-};
-
-struct RunContext {
-  std::filesystem::path directory;  // for checkpoints; empty: none
-  std::string files_from;           // relative input files are meant from here; empty: from here
-  double checkpoint_seconds = 10;
-  std::function<bool()> stop;
-  std::function<void(const FlowProgress&)> report;
-};
-
-/// All that can be refused is refused here, before anything is written: makes the tokens and reads
-/// the weights. Returns the number of tokens and their dimension.
 struct FlowSize {
   std::size_t tokens, dim;
 };
-FlowSize validate(const FlowParameters& parameters, const std::string& files_from);
 
-FlowRecord run_flow(const FlowParameters& parameters, const RunContext& context);
+/// A run that has been checked: its tokens are made, its weights read, and it waits for run().
+class FlowRun {
+ public:
+  /// All that can be refused is refused here. `distributed`: the ranks share the tokens
+  /// (flow_distributed.hpp); only rank 0 is given a directory and gets a whole record.
+  FlowRun(const FlowParameters& parameters, const std::string& files_from,
+          bool distributed = false);
+  /// Measures this as well, at every output. The name must be new.
+  void observe(observe::Observable own);
+  FlowRun(FlowRun&&) noexcept;
+  FlowRun& operator=(FlowRun&&) noexcept;
+  ~FlowRun();
+
+  FlowSize size() const;
+  /// Once.
+  FlowRecord run(const Context& context) &&;
+
+ private:
+  class Experiment;
+  std::unique_ptr<Experiment> experiment_;
+};
+
+FlowRecord run_flow(const FlowParameters& parameters, const Context& context);
 
 }  // namespace attractor::experiment

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "attractor/base/file.hpp"
 #include "attractor/experiment/flow_figures.hpp"
 #include "attractor/experiment/flow_viewer.hpp"
 #include "attractor/experiment/page.hpp"
@@ -150,21 +149,18 @@ std::string headline(const FlowRecord& record) {
   return text + "t = " + time_text(record.time);
 }
 
-void write_flow_page(const FlowRecord& record, const std::filesystem::path& directory) {
-  make_directory(directory);
-  const FlowView view = flow_view(record);
-  std::string page = "<h1>" + html_markup(headline(record)) + "</h1>\n" + tiles(record);
-  page += pictures(record, view, directory / "figures");
-  page += "<h2>Reproduce this run</h2>\n<pre class=\"wrap\">" +
-          html_text(command(record.parameters)) + "</pre>\n";
-  page += "<h2>Load in Python</h2>\n<pre>" + html_text(kPython) + "</pre>\n";
-  page += "<h2>Accuracy</h2>\n" + accuracy(record);
-  FlowParameters mine = record.parameters, defaults;
-  page += "<h2>Parameters</h2>\n" + parameter_table(list(mine), list(defaults));
-  const std::string title = fmt::format("{} tokens, dimension {}, beta = {:.6g}", record.tokens,
-                                        record.dim, record.parameters.beta);
-  const std::string footer = record.engine.empty() ? "" : ", engine: " + html_text(record.engine);
-  write_file(directory / "index.html", page_document(title, page, footer));
+std::string flow_title(const FlowRecord& record) {
+  return fmt::format("{} tokens, dimension {}, beta = {:.6g}", record.tokens, record.dim,
+                     record.parameters.beta);
+}
+
+std::string flow_body(const FlowRecord& record, const std::filesystem::path& figures) {
+  return tiles(record) + pictures(record, flow_view(record), figures);
+}
+
+std::string flow_sections(const FlowRecord& record) {
+  return "<h2>Load in Python</h2>\n<pre>" + html_text(kPython) + "</pre>\n<h2>Accuracy</h2>\n" +
+         accuracy(record);
 }
 
 }  // namespace attractor::experiment

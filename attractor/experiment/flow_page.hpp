@@ -14,8 +14,14 @@ namespace attractor::experiment {
 /// One sentence in plain words, as markup of figures (report/figure.hpp).
 std::string headline(const FlowRecord& record);
 
-/// Writes index.html and figures/NAME.{svg,pdf,png} into the directory. Without gnuplot the page
-/// says so where figures would be. Throws Error if a file cannot be written.
-void write_flow_page(const FlowRecord& record, const std::filesystem::path& directory);
+/// Of the page; plain text.
+std::string flow_title(const FlowRecord& record);
+
+/// HTML: tiles, the interactive picture, figures. Draws figures/NAME.{svg,pdf,png} on the way;
+/// without gnuplot the page says so where figures would be.
+std::string flow_body(const FlowRecord& record, const std::filesystem::path& figures);
+
+/// HTML: how to load the result, and how accurate it is.
+std::string flow_sections(const FlowRecord& record);
 
 }  // namespace attractor::experiment

@@ -11,6 +11,7 @@
 #include "attractor/experiment/flow_figures.hpp"
 #include "attractor/experiment/flow_view.hpp"
 #include "attractor/space/space.hpp"
+#include "tests/support/record_files.hpp"
 
 namespace attractor::experiment {
 namespace {
@@ -74,7 +75,7 @@ class FlowPageTest : public testing::Test {
   void TearDown() override { fs::remove_all(directory_); }
 
   std::string page(const FlowRecord& record, const std::string& name = "run") {
-    write_flow_page(record, directory_ / name);
+    write_record_page(record, directory_ / name);
     return read_file(directory_ / name / "index.html", 1 << 26);
   }
   fs::path directory_;

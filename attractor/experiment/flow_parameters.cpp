@@ -414,6 +414,13 @@ ParameterList list(FlowParameters& p) {
   for (ParameterList part : {dynamics_list(p), weight_list(p), architecture_list(p), start_list(p),
                              solver_list(p), output_list(p)})
     all.insert(all.end(), part.begin(), part.end());
+  all.push_back({.name = "verify",
+                 .group = "Run",
+                 .help = "run again with tolerance / 100 (or step / 4), in double precision and "
+                         "without coalescence where that is possible, and report the largest "
+                         "differences",
+                 .target = &p.verify,
+                 .stored = false});
   return all;
 }
 

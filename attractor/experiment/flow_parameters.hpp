@@ -54,6 +54,7 @@ struct FlowParameters {
   std::string output_spacing = "auto";  // auto, linear, log, steps
   std::string snapshots = "auto";       // auto or a number
   std::uint64_t exact_limit = 4096;
+  bool verify = false;  // run again, finer, and say how far apart the two are
 };
 
 /// The list, bound to the fields of `p`.

@@ -27,6 +27,11 @@ struct Snapshot {
   std::vector<double> norms{};           // lengths of tokens, where a scheme lets them grow
 };
 
+/// An observable beside the columns: its values are Observation::more.
+struct ObservableName {
+  std::string name, meaning;
+};
+
 struct FlowRecord {
   FlowParameters parameters;
   std::size_t tokens = 0, dim = 0;  // as made: a file decides its own
@@ -36,11 +41,12 @@ struct FlowRecord {
   flow::Time solver_time;  // up to which the solver went
   std::uint64_t steps = 0, rejected = 0;
   std::vector<observe::Observation> series;  // ascending in time; the last one is the end state
+  std::vector<ObservableName> observables;   // of `more` in the series
   std::vector<Snapshot> snapshots;           // first: start, last: end
   std::vector<observe::Linkage> merges;
   std::vector<depth::Coalescence> coalescences;
-  double merge_error = 0;   // displacement of a token at the end by coalescence, estimated
-  double offset_error = 0;  // relative, of distances within coalesced groups
+  double merge_error = 0;            // displacement of a token at the end by coalescence, estimated
+  double offset_error = 0;           // relative, of distances within coalesced groups
   std::vector<std::uint32_t> owner;  // final group of every token
   std::string engine;
   double velocity_error = 0;  // of the engine, in the natural unit of time; 0: rounding only

@@ -5,12 +5,8 @@
 #include <functional>
 #include <numbers>
 
-#include "attractor/base/file.hpp"
-#include "attractor/base/version.hpp"
-#include "attractor/experiment/flow_page.hpp"
 #include "attractor/experiment/json.hpp"
 #include "attractor/observe/leaders.hpp"
-#include "attractor/report/hdf5.hpp"
 
 namespace attractor::experiment {
 namespace {
@@ -20,14 +16,12 @@ double log10_of(const flow::Time& time) { return time.log() / std::numbers::ln10
 Json parameters_json(const FlowParameters& parameters) {
   FlowParameters copy = parameters;
   Json json;
-  for (const Parameter& p : list(copy)) json[p.name] = p.json();
+  for (const Parameter& p : list(copy))
+    if (p.stored) json[p.name] = p.json();
   return json;
 }
 
-void write_header(const FlowRecord& r, Hdf5Writer& file) {
-  file.attribute("/", "format", std::string_view("attractor flow 1"));
-  file.attribute("/", "version", std::string_view(kVersion));
-  file.attribute("/", "command", std::string_view(command(r.parameters)));
+void write_header(const FlowRecord& r, Archive& file) {
   file.attribute("/", "parameters", std::string_view(parameters_json(r.parameters).dump()));
   file.attribute("/", "status", flow::name(r.status));
   file.attribute("/", "engine", std::string_view(r.engine));
@@ -46,18 +40,33 @@ void write_header(const FlowRecord& r, Hdf5Writer& file) {
   file.attribute("/", "log10_solver_time", log10_of(r.solver_time));
 }
 
-void write_series(const FlowRecord& r, Hdf5Writer& file) {
-  for (const observe::Column& column : observe::columns()) {
-    std::vector<double> values;
-    for (const observe::Observation& o : r.series) values.push_back(o.*column.value);
-    const std::string path = "/series/" + std::string(column.name);
-    file.dataset(path, values, {values.size()});
-    file.attribute(path, "meaning", column.meaning);
-  }
+/// Every observable over the outputs: use(name, meaning, values).
+template <class Use>
+void for_each_observable(const FlowRecord& r, const Use& use) {
+  std::vector<double> values(r.series.size());
+  const auto take = [&](std::string_view name, std::string_view meaning, const auto& value) {
+    std::transform(r.series.begin(), r.series.end(), values.begin(), value);
+    use(std::string(name), meaning, values);
+  };
+  for (const observe::Column& column : observe::columns())
+    take(column.name, column.meaning,
+         [&](const observe::Observation& o) { return o.*column.value; });
+  for (std::size_t k = 0; k < r.observables.size(); ++k)
+    take(r.observables[k].name, r.observables[k].meaning,
+         [&](const observe::Observation& o) { return o.more[k]; });
+}
+
+void write_series(const FlowRecord& r, Archive& file) {
+  for_each_observable(
+      r, [&](const std::string& name, std::string_view meaning, const std::vector<double>& values) {
+        const std::string path = "/series/" + name;
+        file.dataset(path, values, {values.size()});
+        file.attribute(path, "meaning", meaning);
+      });
 }
 
 template <class Row, class T, class Field>
-void write_column(Hdf5Writer& file, const std::string& path, const std::vector<Row>& rows,
+void write_column(Archive& file, const std::string& path, const std::vector<Row>& rows,
                   const Field& field) {
   std::vector<T> values;
   for (const Row& row : rows) values.push_back(field(row));
@@ -65,8 +74,8 @@ void write_column(Hdf5Writer& file, const std::string& path, const std::vector<R
 }
 
 template <class T, class Field>
-void write_stacked(const FlowRecord& r, Hdf5Writer& file, const std::string& path,
-                   const Field& field, std::vector<std::size_t> shape) {
+void write_stacked(const FlowRecord& r, Archive& file, const std::string& path, const Field& field,
+                   std::vector<std::size_t> shape) {
   std::vector<T> all;
   all.reserve(r.snapshots.size() * (r.snapshots[0].*field).size());
   for (const Snapshot& s : r.snapshots) all.insert(all.end(), (s.*field).begin(), (s.*field).end());
@@ -74,7 +83,7 @@ void write_stacked(const FlowRecord& r, Hdf5Writer& file, const std::string& pat
   file.dataset(path, std::span<const T>(all), shape);
 }
 
-void write_snapshots(const FlowRecord& r, Hdf5Writer& file) {
+void write_snapshots(const FlowRecord& r, Archive& file) {
   write_column<Snapshot, double>(file, "/snapshots/time", r.snapshots,
                                  [](const Snapshot& s) { return s.time.value(); });
   write_column<Snapshot, double>(file, "/snapshots/log10_time", r.snapshots,
@@ -87,7 +96,7 @@ void write_snapshots(const FlowRecord& r, Hdf5Writer& file) {
     write_stacked<double>(r, file, "/snapshots/norms", &Snapshot::norms, {r.tokens});
 }
 
-void write_merges(const FlowRecord& r, Hdf5Writer& file) {
+void write_merges(const FlowRecord& r, Archive& file) {
   using observe::Linkage;
   const auto whole = [&](const char* name, std::uint32_t Linkage::*field) {
     write_column<Linkage, std::uint32_t>(file, std::string("/merge_tree/") + name, r.merges,
@@ -116,7 +125,7 @@ constexpr std::size_t kMostWeights = std::size_t{1} << 24;  // numbers of one se
 
 /// One matrix of all heads, heads x rows x dim.
 void write_heads(const FlowRecord& r, const std::vector<Head>& heads,
-                 std::vector<double> Head::*matrix, const std::string& path, Hdf5Writer& file) {
+                 std::vector<double> Head::*matrix, const std::string& path, Archive& file) {
   std::vector<double> all;
   for (const Head& head : heads)
     all.insert(all.end(), (head.*matrix).begin(), (head.*matrix).end());
@@ -125,7 +134,7 @@ void write_heads(const FlowRecord& r, const std::vector<Head>& heads,
 }
 
 void write_weight_set(const FlowRecord& r, const FlowWeights& weights, const std::string& group,
-                      Hdf5Writer& file) {
+                      Archive& file) {
   const std::size_t numbers = weights.numbers();
   if (numbers == 0) return;
   file.group(group);
@@ -137,7 +146,7 @@ void write_weight_set(const FlowRecord& r, const FlowWeights& weights, const std
   write_heads(r, weights.heads, &Head::value, group + "/value", file);
   const std::size_t dim = r.dim, width = weights.block.width;
   const auto write = [&](const char* name, const std::vector<double>& values,
-                         const Hdf5Writer::Shape& shape) {
+                         const Archive::Shape& shape) {
     if (!values.empty()) file.dataset(group + "/" + name, values, shape);
   };
   write("output", weights.output, {dim, dim});
@@ -168,10 +177,9 @@ void add_leaders(const FlowRecord& r, Json& json) {
 
 }  // namespace
 
-Json summary(const FlowRecord& r, double wall_seconds) {
+Json flow_values(const FlowRecord& r) {
   const observe::Observation& end = r.series.back();
   Json json;
-  json["command"] = command(r.parameters);
   json["status"] = flow::name(r.status);
   json["time"] = number(r.time.value());
   json["log10_time"] = number(log10_of(r.time));
@@ -184,6 +192,8 @@ Json summary(const FlowRecord& r, double wall_seconds) {
   for (const observe::Column& column : observe::columns())
     if (column.name != "time" && column.name != "log10_time")
       json[std::string(column.name)] = number(end.*column.value);
+  for (std::size_t k = 0; k < r.observables.size(); ++k)
+    json[r.observables[k].name] = number(end.more[k]);
   for (const char* name : {"clusters", "largest_cluster", "distinct_tokens"})
     json[name] = json[name].get<std::uint64_t>();
   json["hemisphere"] = std::isnan(end.hemisphere) ? Json(nullptr) : Json(end.hemisphere == 1);
@@ -204,14 +214,10 @@ Json summary(const FlowRecord& r, double wall_seconds) {
   json["log10_growth_rate"] = number(r.log10_growth);
   if (r.parameters.mask == "causal" && r.parameters.space == "sphere") add_leaders(r, json);
   if (!r.head_entropies.empty()) json["head_entropies"] = r.head_entropies;
-  json["version"] = kVersion;
-  json["wall_seconds"] = wall_seconds;
-  json["parameters"] = parameters_json(r.parameters);
   return json;
 }
 
-void write_result_file(const FlowRecord& record, const std::filesystem::path& path) {
-  Hdf5Writer file;
+void write_arrays(const FlowRecord& record, Archive& file) {
   write_header(record, file);
   write_series(record, file);
   write_snapshots(record, file);
@@ -222,14 +228,16 @@ void write_result_file(const FlowRecord& record, const std::filesystem::path& pa
   if (!record.selected.empty())
     file.dataset("/final/selected", record.selected,
                  {record.tokens, record.selected.size() / record.tokens});
-  file.commit(path);
 }
 
-void write_result(const FlowRecord& record, double wall_seconds,
-                  const std::filesystem::path& directory) {
-  write_result_file(record, directory / "result.h5");
-  write_flow_page(record, directory);
-  write_file(directory / "summary.json", summary(record, wall_seconds).dump(2) + "\n");
+Json series_of(const FlowRecord& record) {
+  Json series;
+  for_each_observable(record, [&](const std::string& name, std::string_view /*meaning*/,
+                                  const std::vector<double>& values) {
+    Json& list = series[name] = Json::array();
+    for (const double value : values) list.push_back(number(value));
+  });
+  return series;
 }
 
 double result_bytes(std::size_t tokens, std::size_t dim, const FlowParameters& parameters) {

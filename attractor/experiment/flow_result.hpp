@@ -1,24 +1,22 @@
-// A FlowRecord as files: result.h5 (docs/report_format.md), summary.json, and the page.
+// A FlowRecord as numbers: the values of its summary, the arrays of its result.h5
+// (docs/report_format.md), and its observations over time.
 #pragma once
-
-#include <filesystem>
 
 #include "attractor/experiment/flow_record.hpp"
 #include "attractor/experiment/json.hpp"
+#include "attractor/report/archive.hpp"
 
 namespace attractor::experiment {
 
-/// What --json prints: the end state and how it was reached. Numbers that do not exist are null.
-Json summary(const FlowRecord& record, double wall_seconds);
+/// The end state and how it was reached. Numbers that do not exist are null.
+Json flow_values(const FlowRecord& record);
 
-/// Bytes that depend on the parameters only: no host, no clock, no threads.
-void write_result_file(const FlowRecord& record, const std::filesystem::path& file);
+void write_arrays(const FlowRecord& record, Archive& file);
 
-/// result.h5, figures, page, and last summary.json, which marks the run as ended.
-void write_result(const FlowRecord& record, double wall_seconds,
-                  const std::filesystem::path& directory);
+/// Every observable as a list over the outputs.
+Json series_of(const FlowRecord& record);
 
-/// An upper estimate of what write_result() needs on disk, for an early refusal.
+/// An upper estimate of what the result needs on disk, for an early refusal.
 double result_bytes(std::size_t tokens, std::size_t dim, const FlowParameters& parameters);
 
 }  // namespace attractor::experiment

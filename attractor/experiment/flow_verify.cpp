@@ -9,6 +9,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/depth/engines.hpp"
 #include "attractor/experiment/flow_model.hpp"
+#include "attractor/ranks/ranks.hpp"
 
 namespace attractor::experiment {
 namespace {
@@ -70,6 +71,17 @@ FlowParameters finer(const FlowParameters& parameters, std::size_t tokens, std::
       p.merge_radius = fmt::format("{}", std::max(1e-12, std::stod(p.merge_radius) / 10));
   }
   return p;
+}
+
+Verification verify(const FlowRecord& record, const Context& context, bool distributed) {
+  Context unkept = context;
+  unkept.directory.clear();
+  const FlowRecord reference =
+      FlowRun(finer(record.parameters, record.tokens, record.dim), context.files_from, distributed)
+          .run(unkept);
+  const bool whole = !distributed || ranks::rank() == 0;
+  if (!whole || reference.status == flow::Status::interrupted) return {.status = reference.status};
+  return compare(record, reference);
 }
 
 Verification compare(const FlowRecord& record, const FlowRecord& reference) {

@@ -15,6 +15,7 @@
 #include "attractor/experiment/flow_result.hpp"
 #include "attractor/report/hdf5.hpp"
 #include "attractor/tokens/token_file.hpp"
+#include "tests/support/record_files.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace attractor::experiment {
@@ -49,7 +50,7 @@ class FlowWeightsTest : public testing::Test {
   }
 
   std::string refused(const FlowParameters& p) const {
-    return refusal([&] { validate(p, ""); });
+    return refusal([&] { FlowRun(p, ""); });
   }
 
   const fs::path directory_;

@@ -10,6 +10,7 @@
 #include <numbers>
 
 #include "attractor/base/error.hpp"
+#include "attractor/experiment/commands.hpp"
 #include "attractor/experiment/number_list.hpp"
 #include "attractor/meanfield/equiangular_layers.hpp"
 
@@ -331,6 +332,17 @@ Answer ask(const ForecastParameters& p, const AskContext& /*context*/) {
       "and learned values are not in this forecast."};
   answer.draw = [all] { return figures(*all); };
   return answer;
+}
+
+Command forecast_command() {
+  return {.name = "forecast",
+          .about = "Collapse over depth for every normalisation scheme",
+          .examples =
+              "  attractor forecast --depth 96 --norm pre --beta 8 --tokens 8192\n"
+              "  attractor forecast --depth 48 --norm post --beta 4 --tokens 2048 --rho0 0.2 --out "
+              "forecast\n"
+              "Theory: docs/theory/reductions.md.",
+          .make = ask_request<ForecastParameters>};
 }
 
 }  // namespace attractor::experiment

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
+#include "attractor/experiment/commands.hpp"
 #include "attractor/experiment/meanfield_figures.hpp"
 #include "attractor/experiment/meanfield_record.hpp"
 #include "attractor/experiment/meanfield_words.hpp"
@@ -308,7 +309,13 @@ ParameterList list(MeanfieldParameters& p) {
   return all;
 }
 
-Answer ask(const MeanfieldParameters& p, const AskContext& context) {
+std::vector<std::string> input_files(const MeanfieldParameters& p) {
+  return p.tokens_file.empty() ? std::vector<std::string>{} : std::vector{p.tokens_file};
+}
+
+Answer ask(const MeanfieldParameters& asked, const AskContext& context) {
+  MeanfieldParameters p = asked;
+  p.tokens_file = context.place(p.tokens_file);
   const MeanfieldKind kind = kind_of(p);
   const std::vector<std::size_t> tokens = particle_numbers(p, kind);
   const MeanfieldRecord record = run_meanfield(p, kind, context);
@@ -323,6 +330,19 @@ Answer ask(const MeanfieldParameters& p, const AskContext& context) {
   answer.remarks = meanfield_remarks(p, kind, record);
   answer.draw = [=] { return meanfield_figures(p, kind, record, compared.rows); };
   return answer;
+}
+
+Command meanfield_command() {
+  return {
+      .name = "meanfield",
+      .about = "The density that infinitely many tokens follow, and how far n tokens are from it",
+      .examples =
+          "  attractor meanfield --dim 2 --beta 4 --start perturbed --mode 3 --time 5 --out "
+          "density\n"
+          "  attractor meanfield --beta 1 --start map --time 1 --compare-particles 64,256,1024\n"
+          "  attractor meanfield --dim 8 --dynamics usa --beta 2 --start vmf --time 0.2\n"
+          "Theory: docs/theory/mean_field.md.",
+      .make = ask_request<MeanfieldParameters>};
 }
 
 }  // namespace attractor::experiment

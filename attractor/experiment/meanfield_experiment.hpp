@@ -30,6 +30,7 @@ struct MeanfieldParameters {
 };
 
 ParameterList list(MeanfieldParameters& p);
+std::vector<std::string> input_files(const MeanfieldParameters& p);
 
 Answer ask(const MeanfieldParameters& p, const AskContext& context);
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
+#include "attractor/experiment/commands.hpp"
 #include "attractor/experiment/flow_view.hpp"
 #include "attractor/meanfield/cluster_pair.hpp"
 
@@ -248,6 +249,17 @@ Answer ask(const PairParameters& p, const AskContext&) {
   if (merged) answer.remarks.push_back("The pair starts beyond the merge cosine.");
   if (!merged) answer.draw = [c] { return std::vector{angle_figure(c), beta_figure(c)}; };
   return answer;
+}
+
+Command pair_command() {
+  return {
+      .name = "reduce pair",
+      .about = "Two clusters: when they merge, at any beta",
+      .examples =
+          "  attractor reduce pair --beta 1000 --degrees 90\n"
+          "  attractor reduce pair --dynamics usa --beta 9 --angle 1.2 --mass1 0.25 --mass2 0.75\n"
+          "Theory: docs/theory/metastability.md.",
+      .make = ask_request<PairParameters>};
 }
 
 }  // namespace attractor::experiment

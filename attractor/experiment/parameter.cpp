@@ -150,14 +150,17 @@ std::string shell_word(const std::string& text) {
 
 std::string command_line(const std::string& program, const ParameterList& now,
                          const ParameterList& usual) {
-  std::string text = program;
+  std::string first = program, flags;
   for (std::size_t k = 0; k < now.size(); ++k) {
     const std::string value = now[k].text();
-    if (value == usual[k].text()) continue;
-    text += now[k].is_flag() ? fmt::format(" --{}", now[k].name)
-                             : fmt::format(" --{} {}", now[k].name, shell_word(value));
+    if (value == usual[k].text() || !now[k].stored) continue;
+    if (now[k].positional)
+      first += " " + shell_word(value);
+    else
+      flags += now[k].is_flag() ? fmt::format(" --{}", now[k].name)
+                                : fmt::format(" --{} {}", now[k].name, shell_word(value));
   }
-  return text;
+  return first + flags;
 }
 
 std::string set_from_toml(const ParameterList& list, const std::string& file) {

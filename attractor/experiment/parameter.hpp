@@ -27,6 +27,8 @@ struct Parameter {
   bool above_least = false;          // the lower end itself is not allowed
   std::vector<std::string> choices;  // texts only
   std::string words;                 // extra words a text parameter takes, for the help
+  bool positional = false;           // given without its name, in the order of the list
+  bool stored = true;                // part of what a result is a result of
 
   bool is_flag() const { return std::holds_alternative<bool*>(target); }
   /// Range or choices in words, for help and messages.
@@ -43,7 +45,8 @@ bool parse_real(std::string_view text, double& value);
 
 using ParameterList = std::vector<Parameter>;
 
-/// The command line that sets what differs between `now` and `usual` (the same list, elsewhere).
+/// The command line that sets what differs between `now` and `usual` (the same list, elsewhere) and
+/// is stored with results.
 std::string command_line(const std::string& program, const ParameterList& now,
                          const ParameterList& usual);
 /// Text as one word of a shell.

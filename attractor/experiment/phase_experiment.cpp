@@ -9,6 +9,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/depth/batch_flow.hpp"
+#include "attractor/experiment/commands.hpp"
 #include "attractor/experiment/number_list.hpp"
 #include "attractor/meanfield/equiangular.hpp"
 
@@ -211,6 +212,16 @@ Answer ask(const PhaseParameters& p, const AskContext& context) {
         "The scheme x <- normalise(x + step A) lags the flow; scheme rk4 shows the flow.");
   answer.draw = [=] { return figures(p, plan, r, curve_table); };
   return answer;
+}
+
+Command phase_command() {
+  return {.name = "phase",
+          .about = "Phase diagram of many small systems: which pairs have met, over beta and time",
+          .examples =
+              "  attractor phase --dim 2 --beta 0.1:9:90 --out phases\n"
+              "  attractor phase --dim 128 --beta 1,3,5,7,9 --replicates 256 --scheme rk4\n"
+              "The published diagrams have 2048 replicates: --replicates 2048.",
+          .make = ask_request<PhaseParameters>};
 }
 
 }  // namespace attractor::experiment

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
+#include "attractor/experiment/commands.hpp"
 #include "attractor/experiment/flow_view.hpp"
 #include "attractor/experiment/pair_experiment.hpp"
 #include "attractor/meanfield/regular_clusters.hpp"
@@ -307,6 +308,16 @@ Answer ask(const RegularParameters& p, const AskContext&) {
     return figures;
   };
   return answer;
+}
+
+Command regular_command() {
+  return {.name = "reduce clusters",
+          .about = "k equal clusters on a regular polygon, a simplex or a ring",
+          .examples =
+              "  attractor reduce clusters --shape polygon --count 7 --beta 25\n"
+              "  attractor reduce clusters --shape simplex --count 4 --beta 9 --out simplex\n"
+              "Theory: docs/theory/reductions.md.",
+          .make = ask_request<RegularParameters>};
 }
 
 }  // namespace attractor::experiment

@@ -23,6 +23,7 @@ std::string quoted(const std::string& text) { return Json(text).dump(); }
 std::string toml_text(const ParameterList& parameters, const RunOrigin& origin) {
   std::string text = fmt::format("# {}\ncommand = {}\n", origin.command, quoted(origin.name));
   for (const Parameter& p : parameters) {
+    if (!p.stored) continue;
     const Json value = p.json();
     // JSON's texts and numbers are TOML's, but for infinity (no quotes) and beyond 2^63 (quotes).
     const bool wide = value.is_number_unsigned() && value.get<std::uint64_t>() >> 63 != 0;

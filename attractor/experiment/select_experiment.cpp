@@ -42,17 +42,6 @@ void draw_factors(Problem& problem, const SelectParameters& p) {
   for (double& x : problem.query_factor) x *= p.init_scale;
 }
 
-Problem prepare(const SelectParameters& p, const std::string& files_from) {
-  Problem problem = load_problem(p.data, files_from, p.seed);
-  const AttentionPart part = training::trained_named(p.train).attention;
-  if (part == AttentionPart::factors) draw_factors(problem, p);
-  const bool has_keys = part == AttentionPart::prompt && !problem.weights.empty();
-  const std::vector<double> keys = has_keys ? training::keys(problem) : std::vector<double>{};
-  if (part != AttentionPart::none)
-    training::require_distinct_keys(problem, has_keys ? std::span<const double>(keys) : problem.x);
-  return problem;
-}
-
 // The lead of the selected tokens per unit length of the weights.
 double least_lead(const Objective& objective, const Evaluation& e, double length) {
   const Problem& p = objective.problem();
@@ -177,8 +166,8 @@ std::vector<double> velocity(const Objective& objective, const SelectRecord& r,
 }
 
 // The path, from the directions theory knows, and its distance to where it should end.
-void follow_path(const Objective& objective, const training::AttSvm& svm,
-                 const SelectContext& context, SelectRecord& r) {
+void follow_path(const Objective& objective, const training::AttSvm& svm, const Context& context,
+                 SelectRecord& r) {
   const SelectParameters& p = r.parameters;
   const bool local = p.path_cone > 0;
   r.path_svm = svm.solve(local ? r.selected : training::best_tokens(objective, r.head), r.head);
@@ -207,7 +196,7 @@ void follow_path(const Objective& objective, const training::AttSvm& svm,
                                                    : kNone);
 }
 
-void solve_margins(const Objective& objective, const Evaluation& e, const SelectContext& context,
+void solve_margins(const Objective& objective, const Evaluation& e, const Context& context,
                    SelectRecord& r) {
   solve_label_margin(objective, e, r);
   if (objective.trained().attention == AttentionPart::none) return;
@@ -259,9 +248,9 @@ void take(const Objective& objective, const Training& run, SelectRecord& r) {
   r.head.assign(head.begin(), head.end());
 }
 
-void train_others(const Objective& objective, const SelectContext& context, SelectRecord& r) {
+void train_others(const Objective& objective, const Context& context, SelectRecord& r) {
   if (r.parameters.starts.empty()) return;
-  const SelectContext no_checkpoints{.stop = context.stop, .report = context.report};
+  const Context no_checkpoints{.stop = context.stop, .report = context.report};
   const training::AttSvm svm(objective, r.parameters.mirror);
   Evaluation e;
   for (const std::vector<double>& start : start_list(r.parameters.starts, r.problem.dim)) {
@@ -306,19 +295,33 @@ std::vector<std::pair<std::string, double SelectMoment::*>> select_columns() {
           {"effective_tokens", &SelectMoment::effective_tokens}};
 }
 
-void validate(const SelectParameters& p) {
+training::Problem prepared(const SelectParameters& p, training::Problem problem) {
   check(p);
-  const Problem problem = prepare(p, {});
-  const Objective objective(problem, training::loss_named(p.loss),
-                            training::trained_named(p.train));
+  const AttentionPart part = training::trained_named(p.train).attention;
+  if (part == AttentionPart::factors) draw_factors(problem, p);
+  const bool has_keys = part == AttentionPart::prompt && !problem.weights.empty();
+  const std::vector<double> keys = has_keys ? training::keys(problem) : std::vector<double>{};
+  if (part != AttentionPart::none)
+    training::require_distinct_keys(problem, has_keys ? std::span<const double>(keys) : problem.x);
+  (void)Objective(problem, training::loss_named(p.loss), training::trained_named(p.train));
   if (!p.choice.empty()) (void)given_choice(p, problem);
   (void)index_list(p.relaxed, problem.inputs, "relaxed");
   (void)start_list(p.starts, problem.dim);
+  return problem;
 }
 
-SelectRecord run_select(const SelectParameters& p, const SelectContext& context) {
+training::Problem prepared_problem(const SelectParameters& p, const std::string& files_from) {
   check(p);
-  SelectRecord r{.parameters = p, .problem = prepare(p, context.files_from)};
+  return prepared(p, load_problem(p.data, files_from, p.seed));
+}
+
+SelectRecord run_select(const SelectParameters& p, const Context& context) {
+  return run_select(p, prepared_problem(p, context.files_from), context);
+}
+
+SelectRecord run_select(const SelectParameters& p, training::Problem problem,
+                        const Context& context) {
+  SelectRecord r{.parameters = p, .problem = std::move(problem)};
   const Objective objective(r.problem, training::loss_named(p.loss),
                             training::trained_named(p.train));
   r.blocks.assign(objective.blocks().begin(), objective.blocks().end());

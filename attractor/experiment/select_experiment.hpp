@@ -3,26 +3,24 @@
 // or killed at any moment and resumed; the run ends with the same bytes.
 #pragma once
 
-#include <filesystem>
-#include <functional>
 #include <string>
 
+#include "attractor/experiment/context.hpp"
 #include "attractor/experiment/select_record.hpp"
 
 namespace attractor::experiment {
 
-struct SelectContext {
-  std::filesystem::path directory{};  // for checkpoints; empty: none
-  std::string files_from{};           // a relative problem file is meant from here
-  double checkpoint_seconds = 10;
-  std::function<bool()> stop{};
-  /// fraction done, and a note
-  std::function<void(double, const std::string&)> report{};
-};
+/// The problem as a run needs it: K and Q drawn where they are trained and not given. All that can
+/// be refused is refused here; throws Error. `data` of the parameters is not read.
+training::Problem prepared(const SelectParameters& parameters, training::Problem problem);
+/// The same with the problem that `data` names, a relative file meant from `files_from`.
+training::Problem prepared_problem(const SelectParameters& parameters,
+                                   const std::string& files_from);
 
-/// All that can be refused is refused here, before anything is written: reads the problem.
-void validate(const SelectParameters& parameters);
-
-SelectRecord run_select(const SelectParameters& parameters, const SelectContext& context);
+/// Of a prepared problem.
+SelectRecord run_select(const SelectParameters& parameters, training::Problem problem,
+                        const Context& context);
+/// Reads, prepares and runs.
+SelectRecord run_select(const SelectParameters& parameters, const Context& context);
 
 }  // namespace attractor::experiment

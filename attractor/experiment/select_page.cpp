@@ -7,7 +7,6 @@
 #include <limits>
 #include <string_view>
 
-#include "attractor/base/file.hpp"
 #include "attractor/experiment/flow_view.hpp"
 #include "attractor/experiment/margin_words.hpp"
 #include "attractor/experiment/page.hpp"
@@ -424,22 +423,19 @@ std::string headline(const SelectRecord& r) {
   return text + ", " + optimality_words(*r.svm);
 }
 
-void write_select_page(const SelectRecord& record, const std::filesystem::path& directory) {
-  make_directory(directory);
-  std::string page = "<h1>" + html_markup(headline(record)) + "</h1>\n" + tiles(record);
-  page += limits(record) + warning(record) + pictures(record, directory / "figures");
-  page += certificates(record) + selected_table(record) + local_table(record);
-  page += basin_table(record) + theory(record);
-  page += "<h2>Reproduce this run</h2>\n<pre class=\"wrap\">" +
-          html_text(command(record.parameters)) + "</pre>\n";
-  page += "<h2>Load in Python</h2>\n<pre>" + html_text(python(record)) + "</pre>\n";
-  SelectParameters mine = record.parameters, defaults;
-  page += "<h2>Parameters</h2>\n" + parameter_table(list(mine), list(defaults));
-  const std::string title =
-      fmt::format("{} inputs, {} tokens, dimension {}, train {}", record.problem.inputs,
-                  record.problem.tokens, record.problem.dim, record.parameters.train);
-  write_file(directory / "index.html",
-             page_document(title, page, ", problem: " + html_text(record.parameters.data)));
+std::string select_title(const SelectRecord& record) {
+  return fmt::format("{} inputs, {} tokens, dimension {}, train {}", record.problem.inputs,
+                     record.problem.tokens, record.problem.dim, record.parameters.train);
+}
+
+std::string select_body(const SelectRecord& record, const std::filesystem::path& figures) {
+  return tiles(record) + limits(record) + warning(record) + pictures(record, figures) +
+         certificates(record) + selected_table(record) + local_table(record) + basin_table(record) +
+         theory(record);
+}
+
+std::string select_sections(const SelectRecord& record) {
+  return "<h2>Load in Python</h2>\n<pre>" + html_text(python(record)) + "</pre>\n";
 }
 
 }  // namespace attractor::experiment

@@ -14,8 +14,14 @@ namespace attractor::experiment {
 /// One sentence in plain words, as markup of figures (report/figure.hpp).
 std::string headline(const SelectRecord& record);
 
-/// Writes index.html and figures/NAME.{svg,pdf,png} into the directory. Without gnuplot the page
-/// says so where figures would be. Throws Error if a file cannot be written.
-void write_select_page(const SelectRecord& record, const std::filesystem::path& directory);
+/// Of the page; plain text.
+std::string select_title(const SelectRecord& record);
+
+/// HTML of the page. Draws figures/NAME.{svg,pdf,png} on the way; without gnuplot the page says so
+/// where figures would be.
+std::string select_body(const SelectRecord& record, const std::filesystem::path& figures);
+
+/// HTML: how to load the result.
+std::string select_sections(const SelectRecord& record);
 
 }  // namespace attractor::experiment

@@ -14,6 +14,7 @@
 #include "attractor/space/space.hpp"
 #include "attractor/training/examples.hpp"
 #include "tests/support/page_test.hpp"
+#include "tests/support/record_files.hpp"
 #include "tests/support/training_problems.hpp"
 
 namespace attractor::experiment {
@@ -100,11 +101,11 @@ SelectRecord with_theory() {
 class SelectPageTest : public PageTest {
  protected:
   std::string page(const SelectRecord& record) {
-    write_select_page(record, directory_);
+    write_record_page(record, directory_);
     return read_file(directory_ / "index.html", 1 << 26);
   }
   std::string page_without_gnuplot(const SelectRecord& record) {
-    return without_gnuplot([&] { write_select_page(record, directory_); });
+    return without_gnuplot([&] { write_record_page(record, directory_); });
   }
 };
 
@@ -117,7 +118,7 @@ const PageFigure* find_figure(const std::vector<PageFigure>& figures, const std:
 TEST_F(SelectPageTest, EveryFigureIsAFile) {
   ASSERT_TRUE(report::figures_available()) << "gnuplot is not installed";
   const SelectRecord record = with_theory();
-  write_select_result(record, 0.5, directory_);
+  write_record(record, 0.5, directory_);
   const std::string text = read_file(directory_ / "index.html", 1 << 26);
   const std::vector<PageFigure> figures = select_figures(record);
   EXPECT_EQ(figures.size(), 10u);
@@ -233,7 +234,7 @@ TEST_F(SelectPageTest, NamesASolutionOutOfReach) {
   const std::string text = page_without_gnuplot(record);
   EXPECT_TRUE(has(text, "Compared with a solution out of reach"));
   EXPECT_TRUE(has(text, "at most 0.8"));
-  const auto json = summary(record, 0);
+  const auto json = summary_of(record, 0);
   EXPECT_EQ(json["svm_in_reach"], false);
   EXPECT_EQ(json["factor_rank"], 1);
   EXPECT_EQ(json["largest_cosine_in_reach"], 0.8);

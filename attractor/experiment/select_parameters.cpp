@@ -203,15 +203,17 @@ ParameterList theory_list(SelectParameters& p) {
 }  // namespace
 
 ParameterList list(SelectParameters& p) {
-  ParameterList all;
+  ParameterList all = {
+      {.name = "data",
+       .group = "Model",
+       .help = "problem: JSON {\"X\": [n][T][d], \"Y\": [n], \"v\": [d], \"W\": [d][d], \"z\": "
+               "[n][d], \"p0\": [d], ...}, HDF5, a directory of .npy files, or example:NAME (see "
+               "attractor problem --list), example:multi,inputs=6",
+       .target = &p.data,
+       .words = "a file, a directory or example:NAME",
+       .positional = true}};
   for (const ParameterList& part : {model_list(p), optimiser_list(p), theory_list(p)})
     all.insert(all.end(), part.begin(), part.end());
-  return all;
-}
-
-ParameterList stored_list(SelectParameters& p) {
-  ParameterList all = list(p);
-  all.insert(all.begin(), {.name = "data", .group = "Model", .help = "problem", .target = &p.data});
   return all;
 }
 
@@ -249,7 +251,7 @@ void check(const SelectParameters& p) {
 
 std::string command(const SelectParameters& p) {
   SelectParameters mine = p, defaults;
-  return command_line("attractor select " + shell_word(p.data), list(mine), list(defaults));
+  return command_line("attractor select", list(mine), list(defaults));
 }
 
 training::DescentOptions descent_options(const SelectParameters& p) {

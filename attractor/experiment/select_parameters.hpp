@@ -40,8 +40,6 @@ struct SelectParameters {
 };
 
 ParameterList list(SelectParameters& p);
-/// The same with the problem file, as a run directory keeps them.
-ParameterList stored_list(SelectParameters& p);
 /// What belongs together fits together; throws Error.
 void check(const SelectParameters& p);
 

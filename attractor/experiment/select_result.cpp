@@ -4,11 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "attractor/base/file.hpp"
-#include "attractor/base/version.hpp"
 #include "attractor/experiment/json.hpp"
-#include "attractor/experiment/select_page.hpp"
-#include "attractor/report/hdf5.hpp"
 #include "attractor/space/space.hpp"
 
 namespace attractor::experiment {
@@ -197,17 +193,13 @@ constexpr std::size_t kMostTokens = 100'000'000;  // numbers of X that are copie
 Json parameters_json(const SelectParameters& parameters) {
   SelectParameters copy = parameters;
   Json json;
-  json["data"] = parameters.data;
   for (const Parameter& p : list(copy)) json[p.name] = p.json();
   return json;
 }
 
 double log10_time(const flow::Time& time) { return time.log() / std::numbers::ln10; }
 
-void write_header(const SelectRecord& r, Hdf5Writer& file) {
-  file.attribute("/", "format", std::string_view("attractor select 1"));
-  file.attribute("/", "version", std::string_view(kVersion));
-  file.attribute("/", "command", std::string_view(command(r.parameters)));
+void write_header(const SelectRecord& r, Archive& file) {
   file.attribute("/", "parameters", std::string_view(parameters_json(r.parameters).dump()));
   file.attribute("/", "status", r.trained ? flow::name(r.status) : std::string_view("solved"));
   file.attribute("/", "seed", r.parameters.seed);
@@ -225,28 +217,28 @@ void write_header(const SelectRecord& r, Hdf5Writer& file) {
   file.attribute("/", "equal_other_scores", r.equal_others);
 }
 
-void write_array(Hdf5Writer& file, const std::string& path, std::span<const double> values,
-                 const Hdf5Writer::Shape& shape) {
+void write_array(Archive& file, const std::string& path, std::span<const double> values,
+                 const Archive::Shape& shape) {
   if (!values.empty()) file.dataset(path, values, shape);
 }
 
-void write_vector(Hdf5Writer& file, const std::string& path, std::span<const double> values) {
+void write_vector(Archive& file, const std::string& path, std::span<const double> values) {
   file.dataset(path, values, {values.size()});
 }
 
 template <class Whole>
-void write_whole(Hdf5Writer& file, const std::string& path, const std::vector<Whole>& values) {
+void write_whole(Archive& file, const std::string& path, const std::vector<Whole>& values) {
   const std::vector<std::uint64_t> wide(values.begin(), values.end());
   file.dataset(path, wide, {wide.size()});
 }
 
 /// p has d numbers, W d x d.
-Hdf5Writer::Shape weights_shape(const SelectRecord& r, std::size_t size) {
+Archive::Shape weights_shape(const SelectRecord& r, std::size_t size) {
   const std::size_t d = r.problem.dim;
-  return size == d * d && size != d ? Hdf5Writer::Shape{d, d} : Hdf5Writer::Shape{size};
+  return size == d * d && size != d ? Archive::Shape{d, d} : Archive::Shape{size};
 }
 
-void write_problem(const SelectRecord& r, Hdf5Writer& file) {
+void write_problem(const SelectRecord& r, Archive& file) {
   const training::Problem& p = r.problem;
   file.group("/problem");
   if (p.x.size() <= kMostTokens) write_array(file, "/problem/X", p.x, {p.inputs, p.tokens, p.dim});
@@ -265,7 +257,7 @@ void write_problem(const SelectRecord& r, Hdf5Writer& file) {
   file.attribute("/problem/head", "activation", training::name(p.head.activation));
 }
 
-void write_series(const SelectRecord& r, Hdf5Writer& file) {
+void write_series(const SelectRecord& r, Archive& file) {
   for (const auto& [name, field] : select_columns()) {
     std::vector<double> values;
     for (const SelectMoment& m : r.series) values.push_back(m.*field);
@@ -286,13 +278,12 @@ void write_series(const SelectRecord& r, Hdf5Writer& file) {
   write_whole(file, "/trajectory/block_sizes", sizes);
 }
 
-void write_final(const SelectRecord& r, Hdf5Writer& file) {
+void write_final(const SelectRecord& r, Archive& file) {
   file.group("/final");
   for (const training::Block& b : r.blocks) {
     const bool matrix = b.name == "W" || b.name == "K" || b.name == "Q";
-    const Hdf5Writer::Shape shape = matrix
-                                        ? Hdf5Writer::Shape{r.problem.dim, b.size / r.problem.dim}
-                                        : Hdf5Writer::Shape{b.size};
+    const Archive::Shape shape =
+        matrix ? Archive::Shape{r.problem.dim, b.size / r.problem.dim} : Archive::Shape{b.size};
     if (!r.weights.empty()) file.dataset("/final/" + b.name, b.of(r.weights), shape);
   }
   write_array(file, "/final/softmax", r.softmax, {r.problem.inputs, r.problem.tokens});
@@ -302,7 +293,7 @@ void write_final(const SelectRecord& r, Hdf5Writer& file) {
   write_vector(file, "/final/lock_in_log10_time", since);
 }
 
-void write_token_margins(Hdf5Writer& file, const std::string& group,
+void write_token_margins(Archive& file, const std::string& group,
                          const std::vector<training::TokenMargin>& tokens) {
   std::vector<std::size_t> input, token;
   std::vector<double> margin;
@@ -316,7 +307,7 @@ void write_token_margins(Hdf5Writer& file, const std::string& group,
   write_vector(file, group + "/margin", margin);
 }
 
-void write_multipliers(Hdf5Writer& file, const std::string& group,
+void write_multipliers(Archive& file, const std::string& group,
                        const std::vector<solve::Multiplier>& multipliers) {
   std::vector<std::size_t> row;
   std::vector<double> value;
@@ -329,7 +320,7 @@ void write_multipliers(Hdf5Writer& file, const std::string& group,
 }
 
 void write_svm(const SelectRecord& r, const training::MaxMargin& svm, const std::string& group,
-               Hdf5Writer& file) {
+               Archive& file) {
   file.group(group);
   write_array(file, group + "/solution", svm.solution, weights_shape(r, svm.solution.size()));
   write_whole(file, group + "/chosen", svm.chosen);
@@ -352,7 +343,7 @@ void write_svm(const SelectRecord& r, const training::MaxMargin& svm, const std:
   file.attribute(group, "globally_optimal", svm.globally_optimal);
 }
 
-void write_label(const SelectRecord& r, Hdf5Writer& file) {
+void write_label(const SelectRecord& r, Archive& file) {
   const solve::HardMargin& svm = r.label->svm;
   const std::string group = "/label_svm";
   file.group(group);
@@ -367,7 +358,7 @@ void write_label(const SelectRecord& r, Hdf5Writer& file) {
   file.attribute(group, "cosine", r.head_cosine);
 }
 
-void write_margins(const SelectRecord& r, Hdf5Writer& file) {
+void write_margins(const SelectRecord& r, Archive& file) {
   if (r.svm) {
     write_svm(r, *r.svm, "/svm", file);
     file.attribute("/svm", "cosine", r.cosine);
@@ -393,7 +384,7 @@ void write_margins(const SelectRecord& r, Hdf5Writer& file) {
 
 /// field(row) is a range of numbers; a shorter one is filled up with `missing`.
 template <class T, class Row, class Field>
-void write_rows(Hdf5Writer& file, const std::string& path, const std::vector<Row>& rows,
+void write_rows(Archive& file, const std::string& path, const std::vector<Row>& rows,
                 const Field& field, T missing) {
   std::size_t width = 0;
   for (const Row& row : rows) width = std::max(width, field(row).size());
@@ -407,14 +398,14 @@ void write_rows(Hdf5Writer& file, const std::string& path, const std::vector<Row
 }
 
 template <class Row, class Field>
-void write_column(Hdf5Writer& file, const std::string& path, const std::vector<Row>& rows,
+void write_column(Archive& file, const std::string& path, const std::vector<Row>& rows,
                   const Field& field) {
   std::vector<double> values;
   for (const Row& row : rows) values.push_back(static_cast<double>(field(row)));
   write_vector(file, path, values);
 }
 
-void write_choices(Hdf5Writer& file, const std::string& group,
+void write_choices(Archive& file, const std::string& group,
                    const std::vector<training::MaxMargin>& found) {
   using training::MaxMargin;
   write_rows<std::uint64_t>(
@@ -432,7 +423,7 @@ void write_choices(Hdf5Writer& file, const std::string& group,
                [](const MaxMargin& m) { return m.globally_optimal; });
 }
 
-void write_path(const SelectRecord& r, Hdf5Writer& file) {
+void write_path(const SelectRecord& r, Archive& file) {
   using training::PathPoint;
   const auto column = [&](const char* name, const auto& field) {
     write_column(file, std::string("/path/") + name, r.path,
@@ -457,7 +448,7 @@ void write_path(const SelectRecord& r, Hdf5Writer& file) {
   if (r.path_svm) write_svm(r, *r.path_svm, "/path/svm", file);
 }
 
-void write_basins(const training::Basins& basins, Hdf5Writer& file) {
+void write_basins(const training::Basins& basins, Archive& file) {
   using training::BasinStart;
   write_rows<double>(
       file, "/basins/starts", basins.starts,
@@ -478,7 +469,7 @@ void write_basins(const training::Basins& basins, Hdf5Writer& file) {
 
 }  // namespace
 
-Json summary(const SelectRecord& r, double wall_seconds) {
+Json select_values(const SelectRecord& r) {
   Json json;
   json["status"] = r.trained ? std::string(flow::name(r.status)) : "solved";
   json["inputs"] = r.problem.inputs;
@@ -508,14 +499,10 @@ Json summary(const SelectRecord& r, double wall_seconds) {
   add_basins(r, json);
   add_others(r, json);
   add_exact(r, json);
-  json["version"] = kVersion;
-  json["wall_seconds"] = wall_seconds;
-  json["parameters"] = parameters_json(r.parameters);
   return json;
 }
 
-void write_result_file(const SelectRecord& r, const std::filesystem::path& path) {
-  Hdf5Writer file;
+void write_arrays(const SelectRecord& r, Archive& file) {
   write_header(r, file);
   write_problem(r, file);
   write_series(r, file);
@@ -528,15 +515,6 @@ void write_result_file(const SelectRecord& r, const std::filesystem::path& path)
   }
   if (!r.path.empty()) write_path(r, file);
   if (r.basins) write_basins(*r.basins, file);
-  file.commit(path);
-}
-
-void write_select_result(const SelectRecord& record, double wall_seconds,
-                         const std::filesystem::path& directory) {
-  make_directory(directory);
-  write_result_file(record, directory / "result.h5");
-  write_select_page(record, directory);
-  write_file(directory / "summary.json", summary(record, wall_seconds).dump(2) + "\n");
 }
 
 }  // namespace attractor::experiment

@@ -1,21 +1,16 @@
-// A SelectRecord as files: result.h5 (docs/report_format.md), summary.json, and the page.
+// A SelectRecord as numbers: the values of its summary and the arrays of its result.h5
+// (docs/report_format.md).
 #pragma once
-
-#include <filesystem>
 
 #include "attractor/experiment/json.hpp"
 #include "attractor/experiment/select_record.hpp"
+#include "attractor/report/archive.hpp"
 
 namespace attractor::experiment {
 
-/// What --json prints. Numbers that do not exist are null.
-Json summary(const SelectRecord& record, double wall_seconds);
+/// Numbers that do not exist are null.
+Json select_values(const SelectRecord& record);
 
-/// Bytes that depend on the problem and the parameters only.
-void write_result_file(const SelectRecord& record, const std::filesystem::path& file);
-
-/// result.h5, figures, page, and last summary.json, which marks the run as ended.
-void write_select_result(const SelectRecord& record, double wall_seconds,
-                         const std::filesystem::path& directory);
+void write_arrays(const SelectRecord& record, Archive& file);
 
 }  // namespace attractor::experiment

@@ -72,8 +72,8 @@ flow::Plan plan_of(const SelectParameters& p, std::size_t dim) {
 
 }  // namespace
 
-Training::Training(const SelectParameters& p, const Objective& objective,
-                   const SelectContext& context, std::span<const double> start)
+Training::Training(const SelectParameters& p, const Objective& objective, const Context& context,
+                   std::span<const double> start)
     : p_(p),
       objective_(objective),
       context_(context),

@@ -37,8 +37,8 @@ struct Moment {
 class Training {
  public:
   /// Goes on from the context's checkpoint if there is one. Views: all must outlive it.
-  Training(const SelectParameters& p, const training::Objective& objective,
-           const SelectContext& context, std::span<const double> start);
+  Training(const SelectParameters& p, const training::Objective& objective, const Context& context,
+           std::span<const double> start);
 
   void run();
 
@@ -66,7 +66,7 @@ class Training {
 
   const SelectParameters& p_;
   const training::Objective& objective_;
-  const SelectContext& context_;
+  const Context& context_;
   std::string command_;
   bool adaptive_;
   flow::Plan plan_;

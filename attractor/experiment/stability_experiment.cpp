@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "attractor/base/error.hpp"
+#include "attractor/experiment/commands.hpp"
 #include "attractor/experiment/stability_figures.hpp"
 #include "attractor/meanfield/cluster_count.hpp"
 #include "attractor/meanfield/stability.hpp"
@@ -274,6 +275,17 @@ Answer ask(const StabilityParameters& p, const AskContext& context) {
   }
   answer.draw = [p, runs] { return stability_figures(p, runs); };
   return answer;
+}
+
+Command stability_command() {
+  return {.name = "stability",
+          .about = "Growth of every mode of the uniform state; how many clusters to expect",
+          .examples =
+              "  attractor stability --dim 2 --beta 25\n"
+              "  attractor stability --dynamics usa --dim 3 --beta 9 --noise 0.5 --out modes\n"
+              "  attractor stability --dim 2 --beta 25 --observe 20000\n"
+              "Theory: docs/theory/stability.md.",
+          .make = ask_request<StabilityParameters>};
 }
 
 }  // namespace attractor::experiment

@@ -9,6 +9,7 @@
 #include <numbers>
 
 #include "attractor/base/error.hpp"
+#include "attractor/experiment/commands.hpp"
 #include "attractor/experiment/number_list.hpp"
 #include "attractor/experiment/stationary_figures.hpp"
 
@@ -324,6 +325,17 @@ Answer ask(const StationaryParameters& p, const AskContext& context) {
   add_limits(r, least, answer);
   answer.draw = [record] { return stationary_figures(*record); };
   return answer;
+}
+
+Command stationary_command() {
+  return {.name = "stationary",
+          .about = "Stationary states of noisy attention and their bifurcation diagram",
+          .examples =
+              "  attractor stationary --dynamics usa --beta 4 --noise-ratio 1.03 --out noise\n"
+              "  attractor stationary --dynamics sa --dim 3 --beta 2 --noise 0.2\n"
+              "  attractor stationary --dynamics usa --beta 9 --particles 500 --out hysteresis\n"
+              "Theory: docs/theory/noise.md.",
+          .make = ask_request<StationaryParameters>};
 }
 
 }  // namespace attractor::experiment

@@ -114,6 +114,25 @@ struct Range {
   }
 };
 
+const Parameter* parameter_of(const ParameterList& list, std::string_view name) {
+  const auto at =
+      std::find_if(list.begin(), list.end(), [&](const Parameter& p) { return p.name == name; });
+  return at == list.end() ? nullptr : &*at;
+}
+
+bool is_whole(const Command& command, std::string_view name) {
+  const std::unique_ptr<Request> request = command.make();
+  const ParameterList list = request->parameters();
+  const Parameter* parameter = parameter_of(list, name);
+  return parameter != nullptr && std::holds_alternative<std::uint64_t*>(parameter->target);
+}
+
+bool takes_seed(const Command& command) {
+  const std::unique_ptr<Request> request = command.make();
+  const ParameterList list = request->parameters();
+  return parameter_of(list, "seed") != nullptr;
+}
+
 Range range_of(const Reader& reader, const toml::table& table, std::string_view key, bool counted,
                const Command& command) {
   if (counted)
@@ -126,7 +145,7 @@ Range range_of(const Reader& reader, const toml::table& table, std::string_view 
     reader.refuse(table, fmt::format("{} needs from and to", key));
   Range range{.from = reader.real(*from, "from"),
               .to = reader.real(*to, "to"),
-              .whole = command.kind(std::string(key)) == ParameterKind::whole};
+              .whole = is_whole(command, key)};
   const std::string kind = spacing == nullptr ? "linear" : reader.text(*spacing, "spacing");
   if (kind != "linear" && kind != "log")
     reader.refuse(*spacing,
@@ -286,12 +305,12 @@ void check(const Study& study, const std::string& name) {
   if (units > static_cast<double>(kMostUnits) || study.units() > kMostUnits)
     throw Error(fmt::format("{}: {:.3g} units are too many; allowed: {}", name, units, kMostUnits));
   try {
-    command.check(study.fixed);
+    (void)request_of(command, study.fixed);
     for (const StudyAxis& axis : study.axes)
       for (const std::string& value : axis.values) {
         Settings one = study.fixed;
         one.emplace_back(axis.name, value);
-        command.check(one);
+        (void)request_of(command, one);
       }
   } catch (const Error& error) {
     throw Error(fmt::format("{}: {}", name, error.what()));
@@ -322,7 +341,7 @@ const std::string& Study::value(std::size_t point, std::size_t axis) const {
 
 Settings Study::settings(std::size_t point, std::size_t replicate) const {
   Settings all = fixed;
-  bool seeded = command_named(command).kind("seed") == ParameterKind::unknown;
+  bool seeded = !takes_seed(command_named(command));
   for (const auto& setting : fixed) seeded = seeded || setting.first == "seed";
   const std::vector<std::size_t> at = place(point);
   for (std::size_t a = 0; a < axes.size(); ++a) {
@@ -340,7 +359,7 @@ std::vector<std::string> input_files(const Study& study) {
   const Command& command = command_named(study.command);
   std::set<std::string> names;
   const auto take = [&](const Settings& settings) {
-    for (std::string& name : command.files(settings)) names.insert(std::move(name));
+    for (std::string& name : request_of(command, settings)->files()) names.insert(std::move(name));
   };
   take(study.fixed);
   for (const StudyAxis& axis : study.axes)

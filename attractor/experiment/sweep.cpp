@@ -210,7 +210,8 @@ bool run_unit(const Study& study, std::size_t unit, const std::string& files_fro
   const Settings settings = study.settings(unit / study.replicates, unit % study.replicates);
   Outcome outcome;
   try {
-    outcome = command_named(study.command).run(settings, files_from, AskContext{.stop = stop});
+    outcome = run_settings(command_named(study.command), settings,
+                           {.files_from = files_from, .stop = stop});
   } catch (const Error& error) {
     outcome.failure = error.what();
   } catch (const std::bad_alloc&) {

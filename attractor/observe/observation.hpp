@@ -28,13 +28,14 @@ struct Observation {
   double hemisphere = 1, hemisphere_depth = 0;
   double mean_norm = 1, layer_cosine = 1;
   double sampled = 0;  // 1: statistics with an error above 0 are estimates from random rows
+  std::vector<double> more{};  // of the observables of a run (observables.hpp), in their order
 };
 
 struct Column {
   std::string_view name, meaning;
   double Observation::*value;
 };
-/// All fields in order: the columns of /series in result.h5.
+/// All fields but `more` in order: the first columns of /series in result.h5.
 std::span<const Column> columns();
 
 struct ObserveOptions {

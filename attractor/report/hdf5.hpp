@@ -6,15 +6,15 @@
 // a time.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
+
+#include "attractor/report/archive.hpp"
 
 namespace attractor {
 
@@ -24,37 +24,32 @@ struct Hdf5Array {
   std::vector<double> data;
 };
 
-/// Paths are "/group/name" (the first slash may be left out); missing groups are made on the way.
-/// Writing a name twice is an Error. The product of `shape` is the number of values.
-class Hdf5Writer {
+/// Strings are padded with NUL to the longest of their list.
+class Hdf5Writer final : public Archive {
  public:
-  using Shape = std::vector<std::size_t>;
+  using Archive::attribute;
+  using Archive::dataset;
 
   Hdf5Writer();
-  ~Hdf5Writer();
+  ~Hdf5Writer() override;
   Hdf5Writer(const Hdf5Writer&) = delete;
   Hdf5Writer& operator=(const Hdf5Writer&) = delete;
 
-  /// A group that exists already is left as it is.
-  void group(std::string_view path);
+  void group(std::string_view path) override;
 
-  void dataset(std::string_view path, std::span<const double> values, const Shape& shape);
-  void dataset(std::string_view path, std::span<const std::int64_t> values, const Shape& shape);
-  void dataset(std::string_view path, std::span<const std::uint32_t> values, const Shape& shape);
-  void dataset(std::string_view path, std::span<const std::uint64_t> values, const Shape& shape);
-  /// A list of UTF-8 strings, padded with NUL to the longest.
-  void dataset(std::string_view path, std::span<const std::string> values);
+  void dataset(std::string_view path, std::span<const double> values, const Shape& shape) override;
+  void dataset(std::string_view path, std::span<const std::int64_t> values,
+               const Shape& shape) override;
+  void dataset(std::string_view path, std::span<const std::uint32_t> values,
+               const Shape& shape) override;
+  void dataset(std::string_view path, std::span<const std::uint64_t> values,
+               const Shape& shape) override;
+  void dataset(std::string_view path, std::span<const std::string> values) override;
 
-  /// The object must exist; "/" is the file itself. Text is UTF-8 without NUL, of any length.
-  void attribute(std::string_view object, std::string_view name, std::string_view text);
-  void attribute(std::string_view object, std::string_view name, double value);
-  void attribute(std::string_view object, std::string_view name, std::int64_t value);
-  void attribute(std::string_view object, std::string_view name, std::uint64_t value);
-  template <std::integral T>
-  void attribute(std::string_view object, std::string_view name, T value) {
-    using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
-    attribute(object, name, static_cast<Wide>(value));
-  }
+  void attribute(std::string_view object, std::string_view name, std::string_view text) override;
+  void attribute(std::string_view object, std::string_view name, double value) override;
+  void attribute(std::string_view object, std::string_view name, std::int64_t value) override;
+  void attribute(std::string_view object, std::string_view name, std::uint64_t value) override;
 
   /// Writes everything so far; the writer may go on and commit again.
   void commit(const std::filesystem::path& target);

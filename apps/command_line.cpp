@@ -1,0 +1,306 @@
+#include "apps/command_line.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "apps/exit_status.hpp"
+#include "apps/interrupt.hpp"
+#include "apps/parameter_options.hpp"
+#include "apps/progress_bar.hpp"
+#include "attractor/base/error.hpp"
+#include "attractor/base/file.hpp"
+#include "attractor/base/threads.hpp"
+#include "attractor/experiment/commands.hpp"
+#include "attractor/experiment/run_directory.hpp"
+#include "attractor/ranks/ranks.hpp"
+
+namespace attractor::apps {
+namespace {
+
+using namespace attractor::experiment;
+
+struct Options {
+  Settings given;  // parameters on the command line
+  std::optional<std::string> out, resume, config;
+  RunOptions run;
+};
+
+// ---- Before a run: its parameters, where its files are meant from, and its directory if any.
+
+struct Prepared {
+  std::unique_ptr<Request> request;
+  std::string files_from{};
+  std::optional<RunDirectory> directory{};
+};
+
+bool is_shared(const Command& command) { return command.on_ranks && ranks::count() > 1; }
+
+/// Sets what was given; the names of it.
+std::vector<std::string> set_given(const Options& options, const ParameterList& parameters) {
+  std::vector<std::string> names;
+  for (const auto& [name, text] : options.given) {
+    find(parameters, name).set(text);
+    names.push_back(name);
+  }
+  return names;
+}
+
+Prepared resumed(const Command& command, const Options& options) {
+  Prepared run{.request = command.make()};
+  const ParameterList parameters = run.request->parameters();
+  const bool changes =
+      std::any_of(options.given.begin(), options.given.end(),
+                  [&](const auto& setting) { return find(parameters, setting.first).stored; });
+  if (changes || options.config || options.out)
+    throw Error(
+        fmt::format("--resume takes the parameters from {}; give no others", *options.resume));
+  run.directory.emplace(RunDirectory::resume(*options.resume, parameters, command.name));
+  set_given(options, parameters);
+  run.files_from = run.directory->origin().started_in;
+  if (is_shared(command)) run.request->share();
+  run.request->prepare({}, run.files_from);
+  return run;
+}
+
+Prepared begun(const Command& command, const Options& options) {
+  Prepared run{.request = command.make()};
+  const ParameterList parameters = run.request->parameters();
+  if (options.config) {
+    require_command(*options.config, command.name);
+    run.files_from = set_from_toml(parameters, *options.config);
+  }
+  const std::vector<std::string> names = set_given(options, parameters);
+  if (is_shared(command)) run.request->share();
+  run.request->prepare(names, run.files_from);
+  if (!options.out) return run;
+  require_space(*options.out, run.request->bytes());
+  if (run.files_from.empty()) run.files_from = std::filesystem::current_path().string();
+  const std::unique_ptr<Request> usual = command.make();
+  run.directory.emplace(
+      RunDirectory::create(*options.out, parameters,
+                           {.name = command.name,
+                            .command = question_of(command, *run.request, *usual).command(),
+                            .started_in = run.files_from,
+                            .inputs = InputFiles(run.request->files(), run.files_from)}));
+  return run;
+}
+
+Prepared prepare(const Command& command, const Options& options) {
+  return options.resume ? resumed(command, options) : begun(command, options);
+}
+
+/// Rank 0 prepares: what it refuses is refused everywhere, what it makes of the options is shared.
+Prepared prepare_together(const Command& command, const Options& options) {
+  std::optional<Prepared> run;
+  std::string refusal;
+  try {
+    run.emplace(ranks::rank() == 0 ? prepare(command, options)
+                                   : Prepared{.request = command.make()});
+  } catch (const std::exception& error) {
+    refusal = error.what();
+  }
+  refusal = ranks::broadcast(refusal);
+  if (!refusal.empty()) throw Error(refusal);
+  for (const Parameter& parameter : run->request->parameters()) {
+    const std::string text = ranks::broadcast(parameter.text());
+    if (text != parameter.text()) parameter.set(text);
+  }
+  run->files_from = ranks::broadcast(run->files_from);
+  if (ranks::rank() > 0) {
+    run->request->share();
+    run->request->prepare({}, run->files_from);
+  }
+  return std::move(*run);
+}
+
+// ---- The run.
+
+/// A machine's cores are shared by its ranks, unless each was given its own by who started them.
+std::size_t threads_of(const RunOptions& options) {
+  if (options.threads > 0 || ranks::count() == 1) return options.threads;
+  set_threads(0);
+  const bool all = threads() >= static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN));
+  return all ? std::max<std::size_t>(1, threads() / ranks::neighbours()) : 0;
+}
+
+Answer computed(const Prepared& prepared, const RunOptions& options) {
+  ProgressBar bar(!options.quiet && ranks::rank() == 0);
+  return prepared.request->run(
+      {.directory = prepared.directory ? prepared.directory->path() : std::filesystem::path{},
+       .files_from = prepared.files_from,
+       .checkpoint_seconds = options.checkpoint_seconds,
+       .stop = interrupted,
+       .report =
+           [&](double done, const std::string& note) {
+             if (bar.due()) bar.show(done, note);
+           },
+       .due = [&] { return bar.due(); }});
+}
+
+/// A directory that no run can go on from is not left behind.
+void leave(const Command& command, Prepared& prepared) {
+  if (prepared.directory && !command.resumes) prepared.directory->abandon();
+}
+
+std::string how_to_go_on(const Command& command, const Prepared& prepared) {
+  return fmt::format("attractor {} --resume {}", command.name, prepared.directory->path().string());
+}
+
+int say_interrupted(const Command& command, Prepared& prepared, const Answer& answer) {
+  leave(command, prepared);
+  const bool kept = prepared.directory && command.resumes;
+  fmt::print(stderr, "attractor: interrupted{}{}; {}\n", answer.interrupted.empty() ? "" : " ",
+             answer.interrupted,
+             kept                 ? "continue with: " + how_to_go_on(command, prepared)
+             : prepared.directory ? "nothing was kept"
+                                  : "nothing was kept (no --out)");
+  return kInterrupted;
+}
+
+void keep(const Command& command, Prepared& prepared, const Answer& answer,
+          const Question& question, double seconds, bool with_page) {
+  try {
+    write_answer(answer, question, seconds, prepared.directory->path(), with_page);
+  } catch (const Error& error) {
+    leave(command, prepared);
+    if (!command.resumes) throw;
+    throw Error(fmt::format("{}; when there is room again: {}", error.what(),
+                            how_to_go_on(command, prepared)));
+  }
+  prepared.directory->close();
+}
+
+int deliver(const Command& command, Prepared& prepared, const Answer& answer,
+            const RunOptions& options, double seconds) {
+  const std::unique_ptr<Request> usual = command.make();
+  const Question question = question_of(command, *prepared.request, *usual);
+  const bool with_page = true;
+  if (prepared.directory) keep(command, prepared, answer, question, seconds, with_page);
+  if (options.json) {
+    fmt::print("{}\n", summary(answer, question, seconds).dump(2));
+  } else {
+    fmt::print("{}\nComputed in {:.3g} s.\n", text(answer), seconds);
+    if (prepared.directory)
+      fmt::print("{}: {}\n", with_page ? "Page" : "Result",
+                 (prepared.directory->path() / (with_page ? "index.html" : "result.h5")).string());
+  }
+  if (answer.not_delivered.empty()) return kOk;
+  fmt::print(stderr, "attractor: {}\n", answer.not_delivered);
+  return kNotDelivered;
+}
+
+int run_prepared(const Command& command, const Options& options, Prepared& prepared,
+                 std::chrono::steady_clock::time_point begin) {
+  Answer answer;
+  try {
+    answer = computed(prepared, options.run);
+  } catch (...) {
+    leave(command, prepared);
+    throw;
+  }
+  if (ranks::rank() > 0) return kOk;  // rank 0 speaks for all
+  if (!answer.interrupted.empty() || (interrupted() && !command.resumes))
+    return say_interrupted(command, prepared, answer);
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return deliver(command, prepared, answer, options.run, seconds);
+}
+
+int run(const Command& command, const Options& options) {
+  set_threads(threads_of(options.run));
+  catch_interrupts();
+  const auto begin = std::chrono::steady_clock::now();
+  if (!is_shared(command)) {
+    Prepared prepared = prepare(command, options);
+    return run_prepared(command, options, prepared, begin);
+  }
+  Prepared prepared = prepare_together(command, options);
+  try {
+    return run_prepared(command, options, prepared, begin);
+  } catch (const std::exception& error) {  // of this rank: the others would wait for it for ever
+    fmt::print(stderr, "attractor: {} (rank {})\n", error.what(), ranks::rank());
+    ranks::abort(kBadInput);
+  }
+}
+
+// ---- Flags.
+
+void add_flags(CLI::App& app, const Command& command, const std::shared_ptr<Options>& options) {
+  const std::unique_ptr<Request> usual = command.make();
+  for (const Parameter& parameter : usual->parameters()) {
+    const auto take = [options, name = parameter.name](const std::string& text) {
+      options->given.emplace_back(name, text);
+    };
+    if (parameter.positional)
+      app.add_option_function<std::string>(parameter.name, take, parameter.help)->type_name("FILE");
+    else
+      add_parameter(app, parameter, take);
+  }
+  add_path(app, "out", options->out, "DIR",
+           "new directory for result.h5, summary.json, figures and page");
+  if (command.resumes)
+    add_path(app, "resume", options->resume, "DIR", "continue an interrupted run");
+  add_path(app, "config", options->config, "FILE",
+           "TOML file with the names of the parameters; flags override it");
+  add_run_options(app, options->run, command.resumes);
+  app.footer("Examples:\n" + command.examples);
+}
+
+/// "reduce pair" stands below "reduce", which is made when it is first needed.
+CLI::App* parent_of(CLI::App& app, const Command& command) {
+  const std::size_t space = command.name.find(' ');
+  if (space == command.name.npos) return &app;
+  const std::string family = command.name.substr(0, space);
+  const auto is_it = [&](const CLI::App* known) { return known->get_name() == family; };
+  if (const auto known = app.get_subcommands(is_it); !known.empty()) return known.front();
+  CLI::App* made = app.add_subcommand(
+      family, "Exact reductions: equiangular tokens, two clusters, regular clusters");
+  std::string examples;
+  for (const Command& member : commands())
+    if (member.name.starts_with(family + " "))
+      examples += member.examples.substr(0, member.examples.find('\n') + 1);
+  made->footer("Examples:\n" + examples);
+  return made;
+}
+
+}  // namespace
+
+std::map<std::string, std::function<int()>> add_commands(CLI::App& app) {
+  using Runs = std::map<std::string, std::function<int()>>;
+  Runs runs;
+  std::map<std::string, std::shared_ptr<Runs>> families;
+  for (const Command& command : commands()) {
+    const auto options = std::make_shared<Options>();
+    CLI::App* parent = parent_of(app, command);
+    const std::string name = command.name.substr(command.name.rfind(' ') + 1);
+    add_flags(*parent->add_subcommand(name, command.about), command, options);
+    const auto start = [&command, options] { return run(command, *options); };
+    if (parent == &app) {
+      runs[name] = start;
+      continue;
+    }
+    std::shared_ptr<Runs>& members = families[parent->get_name()];
+    if (!members) members = std::make_shared<Runs>();
+    (*members)[name] = start;
+    runs[parent->get_name()] = [parent, members] {
+      std::vector<std::string> names;
+      for (const auto& [member, start_member] : *members) names.push_back(member);
+      if (parent->get_subcommands().empty())
+        throw Error(fmt::format("{0} needs one of: {1}; see attractor {0} --help",
+                                parent->get_name(), fmt::join(names, ", ")));
+      return members->at(parent->get_subcommands().front()->get_name())();
+    };
+  }
+  return runs;
+}
+
+}  // namespace attractor::apps

@@ -1,0 +1,94 @@
+#include "attractor/experiment/bridge_answer.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "attractor/experiment/bridge_page.hpp"
+#include "attractor/experiment/bridge_result.hpp"
+#include "attractor/report/html.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+// ---- On a terminal.
+
+std::string digits(double value) {
+  return std::isfinite(value) ? fmt::format("{:.6g}", value) : "-";
+}
+
+std::string when(double log_time) {
+  if (std::isnan(log_time)) return "not reached in this run";
+  return std::isinf(log_time) ? "from the start" : fmt::format("at ln t = {:.6g}", log_time);
+}
+
+std::string words(const BridgeRecord& r) {
+  const std::string name = r.parameters.train;
+  std::string text = command(r.parameters) + "\n\n";
+  const auto row = [&](std::string_view what, const std::string& value) {
+    text += fmt::format("  {:<30} {}\n", what, value);
+  };
+  row("selected tokens", fmt::format("{}", fmt::join(r.training.selected, " ")));
+  if (r.training.at_minimum)
+    row("", "at a minimum of finite norm: attention mixes tokens, none is selected");
+  row(fmt::format("growth d|{}| / d ln t", name),
+      fmt::format("{}, theory |{}^mm| = {}", digits(r.theory.slope), name, digits(r.theory.norm)));
+  row("transition to selection",
+      fmt::format("|{}| = {}, {}", name, digits(r.theory.transition_norm),
+                  when(r.theory.transition_log_time)));
+  row("all selected weights >= 1/2", when(r.theory.half_log_time));
+  text += fmt::format("\n  {:>9} {:>11} {:>11} {:>11} {:>9} {:>9} {:>12} {:>12} {:>12}\n", "ln t",
+                      "|" + name + "|=beta", "weight", "bound", "entropy", "clusters",
+                      "mean cosine", "energy", "first merge");
+  for (const BridgeCheckpoint& c : r.checkpoints)
+    text += fmt::format(
+        "  {:>9.4g} {:>11.6g} {:>11.6g} {:>11.6g} {:>9.4g} {:>9.0f} {:>12.6g} {:>12.6g} "
+        "{:>12}\n",
+        c.training.log_time, c.training.norm, c.training.softmax_min, c.training.bound,
+        c.start.attention_entropy, c.end.clusters, c.end.mean_cosine, c.end.energy_ratio,
+        c.first_merge ? digits(*c.first_merge) : "-");
+  return text;
+}
+
+// The numerics could not deliver: why, and what to do.
+std::string not_delivered(const BridgeRecord& r) {
+  if (!flow::delivered(r.status)) {
+    const bool training = r.checkpoints.empty();
+    return (fmt::format("{} {}: {}", flow::name(r.status),
+                        training ? "in training" : "in a flow of tokens",
+                        training ? "lower --log10-time or raise --train-tolerance"
+                                 : "lower --time or raise --tolerance"));
+  }
+  if (!r.training.svm->feasible())
+    return (
+        "no weights separate the tokens that lead now; attention has not settled: raise "
+        "--log10-time or start elsewhere (p0)");
+  return "";
+}
+
+}  // namespace
+
+Answer bridge_answer(BridgeRecord done) {
+  const auto record = std::make_shared<const BridgeRecord>(std::move(done));
+  const BridgeRecord& r = *record;
+  if (r.status == flow::Status::interrupted)
+    return {.interrupted = fmt::format("at checkpoint {}", r.checkpoints.size())};
+  Answer answer{.title = "bridge, train " + r.parameters.train,
+                .headline = "Training did not come to its end",
+                .values = bridge_values(r),
+                .not_delivered = not_delivered(r),
+                .format = "attractor bridge 1",
+                .footer = ", problem: " + report::html_text(r.parameters.data)};
+  if (r.checkpoints.empty()) return answer;  // training was not delivered
+  answer.headline = headline(r);
+  answer.arrays = [record](Archive& file) { write_arrays(*record, file); };
+  answer.words = words(r);
+  answer.body = [record](const auto& figures) { return bridge_body(*record, figures); };
+  answer.sections = bridge_sections();
+  return answer;
+}
+
+}  // namespace attractor::experiment

@@ -1,0 +1,53 @@
+// The command `bridge`.
+#include <optional>
+#include <utility>
+
+#include "attractor/base/error.hpp"
+#include "attractor/experiment/bridge_answer.hpp"
+#include "attractor/experiment/bridge_experiment.hpp"
+#include "attractor/experiment/commands.hpp"
+#include "attractor/experiment/example_parameters.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+class BridgeRequest final : public Request {
+ public:
+  ParameterList parameters() override { return list(p_); }
+  std::vector<std::string> files() override { return problem_files(p_.data); }
+
+  void prepare(const std::vector<std::string>& given, const std::string& files_from) override {
+    if (p_.data.empty())
+      throw Error("a problem file is missing; see attractor bridge --help and attractor problem");
+    check_use(p_, given);
+    run_.emplace(p_, files_from);
+  }
+
+  Answer run(const Context& context) override {
+    return bridge_answer(std::move(*run_).run(context));
+  }
+
+ private:
+  BridgeParameters p_{};
+  std::optional<BridgeRun> run_{};
+};
+
+}  // namespace
+
+Command bridge_command() {
+  return {
+      .name = "bridge",
+      .about = "Train attention, and let what it has learnt so far move tokens through depth",
+      .examples =
+          "  attractor problem authors-like --out data.json\n"
+          "  attractor bridge data.json --out bridge\n"
+          "  attractor bridge data.json --log10-time 100 --dim 2 --tokens 200 --time 30 --json\n"
+          "  attractor problem self-attention --out self.json && attractor bridge self.json "
+          "--train "
+          "W\n"
+          "A bridge cannot be resumed; an interrupted one is run again with another --out. "
+          "Theory: docs/theory/bridge.md.",
+      .make = [] { return std::make_unique<BridgeRequest>(); }};
+}
+
+}  // namespace attractor::experiment

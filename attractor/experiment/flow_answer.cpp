@@ -1,0 +1,141 @@
+#include "attractor/experiment/flow_answer.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+#include <numbers>
+#include <utility>
+
+#include "attractor/experiment/flow_page.hpp"
+#include "attractor/experiment/flow_result.hpp"
+#include "attractor/experiment/words.hpp"
+#include "attractor/ranks/ranks.hpp"
+#include "attractor/report/html.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+bool goes_on_forever(const FlowRecord& record) {
+  return std::isinf(end_of(record.parameters).mantissa());
+}
+
+bool has_lengths(const FlowRecord& record) { return !record.snapshots.back().norms.empty(); }
+
+// ---- On a terminal.
+
+std::string row(std::string_view name, const std::string& value, std::string_view note) {
+  return fmt::format("  {:<20} {:<16} {}\n", name, value, note);
+}
+
+std::string tokens_words(const FlowRecord& r) {
+  const observe::Observation& o = r.series.back();
+  std::string text = row("tokens", fmt::format("{} in d = {}", r.tokens, r.dim),
+                         fmt::format("{:.0f} distinct", o.distinct_tokens));
+  text += row("clusters", fmt::format("{:.0f}", o.clusters),
+              fmt::format("cosine >= {:.9g}; largest {:.0f}", r.cluster_cosine, o.largest_cluster));
+  text += row("mean cosine", fmt::format("{:.10g}", o.mean_cosine),
+              fmt::format("1 - mean = {:.4g}", o.one_minus_mean_cosine));
+  text += row("close pairs", fmt::format("{:.6g}", o.pair_fraction),
+              fmt::format("cosine >= {}{}", r.parameters.pair_threshold,
+                          o.sampled == 1 ? fmt::format(", +- {:.2g}", o.pair_fraction_error) : ""));
+  text += row("order parameter", fmt::format("{:.10g}", o.order_parameter), "");
+  if (std::isfinite(o.energy_ratio))
+    text += row("energy ratio", fmt::format("{:.10g}", o.energy_ratio),
+                o.sampled == 1 ? "estimated from random rows" : "");
+  text += row("attention entropy", fmt::format("{:.6g}", o.attention_entropy), "nats");
+  return text + row("effective rank", fmt::format("{:.6g}", o.effective_rank),
+                    fmt::format("span {:.0f}", o.span_dimension));
+}
+
+std::string verified_words(const FlowRecord& r, const Verification& v) {
+  const auto number_row = [](std::string_view name, double value, std::string_view note) {
+    return fmt::format("  {:<20} {:<16.2g} {}\n", name, value, note);
+  };
+  std::string text =
+      number_row("verified error", v.error,
+                 v.coalesced ? "largest distance to a finer run, which coalesced tokens too"
+                             : "largest distance to a finer run");
+  if (has_lengths(r))
+    text += number_row("verified lengths", v.length_error, "largest relative error");
+  if (goes_on_forever(r))
+    text +=
+        number_row("verified time", v.time_error, "relative error of the time of the last merger");
+  return text;
+}
+
+std::string words(const FlowRecord& r, const std::optional<Verification>& verified) {
+  std::string text = command(r.parameters) + "\n\n";
+  text += row("status", std::string(flow::name(r.status)), "");
+  text +=
+      row("time", plain_words(r.time), fmt::format("{} steps, {} rejected", r.steps, r.rejected));
+  text += tokens_words(r);
+  if (ranks::count() == 1)  // several do not follow them
+    text += row("merges", fmt::format("{}", r.merges.size()),
+                r.merges.empty() ? "" : "last at t = " + plain_words(r.merges.back().time));
+  text += row("merge error", fmt::format("{:.2g}", r.merge_error),
+              "what coalescence may shift a token, in total");
+  if (r.loosened > 0)
+    text += row("tolerance", fmt::format("{:.2g}", r.loosened),
+                "instead of the one asked for: below it lies the error of a velocity");
+  return verified ? text + verified_words(r, *verified) : text;
+}
+
+// ---- Verdict.
+
+std::string equilibrium_words(const FlowRecord& r) {
+  if (!r.grows) return "";
+  if (!*r.grows) return ", and no perturbation of them grows";
+  return fmt::format(", a perturbation of them grows e-fold in t = {}",
+                     plain_words(flow::Time(1, -r.log10_growth * std::numbers::ln10)));
+}
+
+std::string not_delivered(const FlowRecord& r, const std::optional<Verification>& verified) {
+  if (verified && !verified->delivered())
+    return fmt::format("the finer run of --verify failed ({}): {}", flow::name(verified->status),
+                       flow::remedy(verified->status));
+  if (!flow::delivered(r.status))
+    return fmt::format("{} at t = {}{}: {}", flow::name(r.status), plain_words(r.time),
+                       equilibrium_words(r), flow::remedy(r.status));
+  if (r.layer_status == LayerStatus::complete) return "";
+  return r.layer_status == LayerStatus::sinkhorn_unconverged
+             ? "Sinkhorn's iteration did not reach doubly stochastic weights; lower --beta"
+             : "logits left the range of double precision; shorten --time or lower --beta";
+}
+
+Json values(const FlowRecord& r, const std::optional<Verification>& v) {
+  Json json = flow_values(r);
+  if (!v) return json;
+  json["verified_error"] = number(v->error);
+  if (has_lengths(r)) json["verified_length_error"] = number(v->length_error);
+  if (goes_on_forever(r)) json["verified_time_error"] = number(v->time_error);
+  json["verified_without_coalescence"] = !v->coalesced;
+  return json;
+}
+
+}  // namespace
+
+Answer flow_answer(FlowRecord done, const std::optional<Verification>& verified) {
+  const auto record = std::make_shared<const FlowRecord>(std::move(done));
+  const FlowRecord& r = *record;
+  const bool stopped = r.status == flow::Status::interrupted ||
+                       (verified && verified->status == flow::Status::interrupted);
+  if (stopped) return {.interrupted = "at t = " + plain_words(r.time)};
+  return {.title = flow_title(r),
+          .headline = headline(r),
+          .values = values(r, verified),
+          .not_delivered = not_delivered(r, verified),
+          .format = "attractor flow 1",
+          .arrays = [record](Archive& file) { write_arrays(*record, file); },
+          .words = words(r, verified),
+          .curves = [record] { return series_of(*record); },
+          .body = [record](const auto& figures) { return flow_body(*record, figures); },
+          .sections = flow_sections(r),
+          .footer = r.engine.empty() ? "" : ", engine: " + report::html_text(r.engine)};
+}
+
+Question flow_question(FlowParameters& now, FlowParameters& usual) {
+  return {.program = "attractor flow", .now = list(now), .usual = list(usual)};
+}
+
+}  // namespace attractor::experiment

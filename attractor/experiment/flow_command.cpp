@@ -1,0 +1,102 @@
+// The command `flow`.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "attractor/base/error.hpp"
+#include "attractor/experiment/commands.hpp"
+#include "attractor/experiment/flow_answer.hpp"
+#include "attractor/experiment/flow_experiment.hpp"
+#include "attractor/experiment/flow_result.hpp"
+#include "attractor/experiment/flow_verify.hpp"
+#include "attractor/flow/tableau.hpp"
+#include "attractor/ranks/ranks.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+// Before memory is taken for tokens that do not fit.
+void require_memory(const FlowParameters& p, bool shared) {
+  if (p.init == "file" || p.init == "angles") return;
+  const flow::Tableau method = flow::tableau_named(stepper_of(p));
+  double states = std::max(8.0, static_cast<double>(method.stages() + method.dense_a.size()) + 5);
+  if (shared) {  // all tokens on each rank at the start, and on rank 0 to observe them
+    const auto here = static_cast<double>(ranks::neighbours());
+    states = states * here / static_cast<double>(ranks::count()) + here + 3;
+  }
+  const double needed = states * 8 * static_cast<double>(p.tokens) * static_cast<double>(p.dim);
+  const double present =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (needed > present)
+    throw Error(
+        fmt::format("{} tokens in dimension {} need {:.1f} GB of memory; this machine has "
+                    "{:.1f} GB",
+                    p.tokens, p.dim, needed / 1e9, present / 1e9));
+}
+
+// Given tokens have a number and a dimension of their own.
+void require_size(const std::vector<std::string>& given, const std::string& name,
+                  std::uint64_t asked, std::size_t made) {
+  if (asked != made && std::find(given.begin(), given.end(), name) != given.end())
+    throw Error(
+        fmt::format("--{} {} does not fit the given tokens, which have {}", name, asked, made));
+}
+
+class FlowRequest final : public Request {
+ public:
+  ParameterList parameters() override { return list(p_); }
+  std::vector<std::string> files() override { return input_files(p_); }
+  void share() override { shared_ = true; }
+
+  void prepare(const std::vector<std::string>& given, const std::string& files_from) override {
+    check(p_);
+    check_use(p_, given);
+    require_memory(p_, shared_);
+    run_.emplace(p_, files_from, shared_);
+    const FlowSize size = run_->size();
+    require_size(given, "tokens", p_.tokens, size.tokens);
+    require_size(given, "dim", p_.dim, size.dim);
+    if (p_.verify) check(finer(p_, size.tokens, size.dim));
+    bytes_ = result_bytes(size.tokens, size.dim, p_);
+  }
+
+  double bytes() const override { return bytes_; }
+
+  Answer run(const Context& context) override {
+    FlowRecord record = std::move(*run_).run(context);
+    run_.reset();
+    std::optional<Verification> verified;
+    if (p_.verify && flow::delivered(record.status)) verified = verify(record, context, shared_);
+    if (shared_ && ranks::rank() > 0) return {};  // rank 0 speaks for all
+    return flow_answer(std::move(record), verified);
+  }
+
+ private:
+  FlowParameters p_{};
+  std::optional<FlowRun> run_{};
+  double bytes_ = 0;
+  bool shared_ = false;
+};
+
+}  // namespace
+
+Command flow_command() {
+  return {.name = "flow",
+          .about = "Tokens flowing through attention, on a sphere or in R^d",
+          .examples =
+              "  attractor flow --tokens 64 --dim 3 --beta 40 --time inf --out collapse\n"
+              "  attractor flow --init equiangular --tokens 8 --dim 8 --beta 2 --time 3 "
+              "--tolerance 1e-12 --json\n"
+              "  attractor flow --stepper layers --step 0.1 --tokens 32 --dim 16 --beta 5 --time "
+              "30\n"
+              "Times are in units of one attention layer of step 1. "
+              "Files: docs/report_format.md; theory: docs/theory/.",
+          .make = [] { return std::make_unique<FlowRequest>(); },
+          .resumes = true,
+          .on_ranks = true};
+}
+
+}  // namespace attractor::experiment

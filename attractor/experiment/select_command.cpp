@@ -1,0 +1,50 @@
+// The command `select`.
+#include <optional>
+#include <utility>
+
+#include "attractor/base/error.hpp"
+#include "attractor/experiment/commands.hpp"
+#include "attractor/experiment/example_parameters.hpp"
+#include "attractor/experiment/select_answer.hpp"
+#include "attractor/experiment/select_experiment.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+class SelectRequest final : public Request {
+ public:
+  ParameterList parameters() override { return list(p_); }
+  std::vector<std::string> files() override { return problem_files(p_.data); }
+
+  void prepare(const std::vector<std::string>& /*given*/, const std::string& files_from) override {
+    if (p_.data.empty())
+      throw Error("a problem file is missing; see attractor select --help and attractor problem");
+    problem_ = prepared_problem(p_, files_from);
+  }
+
+  Answer run(const Context& context) override {
+    return select_answer(run_select(p_, std::move(*problem_), context));
+  }
+
+ private:
+  SelectParameters p_{};
+  std::optional<training::Problem> problem_{};
+};
+
+}  // namespace
+
+Command select_command() {
+  return {
+      .name = "select",
+      .about = "Train attention: which tokens does it select, with which max-margin certificate",
+      .examples =
+          "  attractor problem single-local --out data.json\n"
+          "  attractor select data.json --optimizer ngd --step 0.1 --steps 1000 --json\n"
+          "  attractor select data.json --optimizer flow --log10-time 100 --local\n"
+          "  attractor select data.json --choice 1 --exact\n"
+          "Theory: docs/theory/selection.md.",
+      .make = [] { return std::make_unique<SelectRequest>(); },
+      .resumes = true};
+}
+
+}  // namespace attractor::experiment
