@@ -183,7 +183,7 @@ int deliver(const Command& command, Prepared& prepared, const Answer& answer,
             const RunOptions& options, double seconds) {
   const std::unique_ptr<Request> usual = command.make();
   const Question question = question_of(command, *prepared.request, *usual);
-  const bool with_page = true;
+  const bool with_page = !options.no_figures;
   if (prepared.directory) keep(command, prepared, answer, question, seconds, with_page);
   if (options.json) {
     fmt::print("{}\n", summary(answer, question, seconds).dump(2));

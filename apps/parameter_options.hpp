@@ -56,7 +56,7 @@ inline void add_path(CLI::App& app, const std::string& name, std::optional<std::
 struct RunOptions {
   std::uint64_t threads = 0;
   double checkpoint_seconds = 10;
-  bool json = false, quiet = false;
+  bool json = false, quiet = false, no_figures = false;
 };
 
 inline experiment::Parameter threads_parameter(std::uint64_t& threads) {
@@ -86,6 +86,9 @@ inline void add_run_options(CLI::App& app, RunOptions& options, bool resumes) {
                     .least = 0,
                     .most = 1e9});
   add_output_flags(app, options.json, options.quiet);
+  app.add_flag("--no-figures", options.no_figures,
+               "write result.h5 and summary.json only: no page, nothing is drawn")
+      ->group("Run");
 }
 
 }  // namespace attractor::apps
