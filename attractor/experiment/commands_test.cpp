@@ -1,0 +1,102 @@
+#include "attractor/experiment/commands.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "attractor/base/error.hpp"
+#include "attractor/experiment/flow_answer.hpp"
+#include "attractor/experiment/flow_experiment.hpp"
+#include "tests/support/refusal.hpp"
+
+namespace attractor::experiment {
+namespace {
+
+TEST(Commands, HaveAllThatHelpShows) {
+  std::set<std::string> names;
+  for (const Command& command : commands()) {
+    EXPECT_TRUE(names.insert(command.name).second) << command.name;
+    EXPECT_FALSE(command.about.empty()) << command.name;
+    EXPECT_NE(command.examples.find("  attractor " + command.name), std::string::npos)
+        << command.name;
+    EXPECT_EQ(&command_named(command.name), &command);
+  }
+  EXPECT_GE(names.size(), 15U);
+  EXPECT_SAYS(refusal([] { command_named("flaw"); }), "command 'flaw' cannot");
+}
+
+TEST(Commands, TakeTheirOwnDefaultsBack) {
+  for (const Command& command : commands()) {
+    const std::unique_ptr<Request> request = command.make();
+    std::set<std::string> names;
+    for (const Parameter& p : request->parameters()) {
+      EXPECT_TRUE(names.insert(p.name).second) << command.name << " " << p.name;
+      EXPECT_FALSE(p.help.empty()) << command.name << " " << p.name;
+      const std::string text = p.text();
+      p.set(text);
+      EXPECT_EQ(p.text(), text) << command.name << " " << p.name;
+    }
+  }
+}
+
+TEST(Commands, RepeatWhatWasSetAndNothingElse) {
+  const Command& command = command_named("cluster");
+  const auto now =
+      request_of(command, {{"beta", "20"}, {"points", "my points.npy"}, {"space", "sphere"}});
+  const auto usual = command.make();
+  EXPECT_EQ(question_of(command, *now, *usual).command(),
+            "attractor cluster 'my points.npy' --space sphere --beta 20");
+  EXPECT_EQ(question_of(command, *usual, *usual).command(), "attractor cluster");
+}
+
+TEST(Commands, ThatOnlyTestARunAreNotPartOfIt) {
+  const Command& command = command_named("flow");
+  const auto now = request_of(command, {{"verify", "true"}, {"tokens", "9"}});
+  const auto usual = command.make();
+  EXPECT_EQ(question_of(command, *now, *usual).command(), "attractor flow --tokens 9");
+  const Outcome outcome =
+      run_settings(command, {{"verify", "true"}, {"tokens", "9"}, {"time", "1"}}, {});
+  EXPECT_FALSE(outcome.summary["parameters"].contains("verify"));
+  EXPECT_LT(outcome.summary["verified_error"].get<double>(), 1e-6);
+}
+
+TEST(Commands, RunFromWords) {
+  const Outcome pair =
+      run_settings(command_named("reduce pair"), {{"beta", "30"}, {"degrees", "80"}}, {});
+  EXPECT_EQ(pair.failure, "");
+  EXPECT_TRUE(pair.summary.contains("parameters"));
+  const Outcome flow =
+      run_settings(command_named("flow"), {{"tokens", "5"}, {"time", "1"}, {"outputs", "4"}}, {});
+  EXPECT_EQ(flow.summary["series"]["participation_ratio"].size(), 5U);
+  EXPECT_TRUE(run_settings(command_named("flow"), {{"time", "1"}}, {.stop = [] { return true; }})
+                  .interrupted);
+  EXPECT_SAYS(refusal([] { run_settings(command_named("flow"), {{"rho", "0.5"}}, {}); }), "rho");
+}
+
+// A caller's observable stands beside ours, in the record and in what is written of it.
+TEST(FlowRun, MeasuresWhatItsCallerAdds) {
+  FlowParameters p;
+  p.tokens = 8;
+  p.time = 2;
+  p.outputs = 4;
+  FlowRun run(p, "");
+  run.observe({"first_coordinate", "mean of x_1", [](const observe::TokenView& view) {
+                 double sum = 0, mass = 0;
+                 for (std::size_t i = 0; i < view.masses.size(); ++i) {
+                   sum += view.masses[i] * view.tokens[i * view.dim];
+                   mass += view.masses[i];
+                 }
+                 return sum / mass;
+               }});
+  EXPECT_SAYS(refusal([&] { run.observe({"energy", "", {}}); }), "'energy' exists");
+  const FlowRecord record = std::move(run).run({});
+  ASSERT_EQ(record.observables.back().name, "first_coordinate");
+  double mean = 0;
+  for (std::size_t i = 0; i < 8; ++i) mean += record.snapshots.back().positions[3 * i] / 8;
+  EXPECT_NEAR(record.series.back().more.back(), mean, 1e-12);
+  EXPECT_DOUBLE_EQ(flow_answer(record).values["first_coordinate"].get<double>(),
+                   record.series.back().more.back());
+}
+
+}  // namespace
+}  // namespace attractor::experiment
