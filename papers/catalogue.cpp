@@ -1,4 +1,4 @@
-#include "experiments/catalogue.hpp"
+#include "papers/catalogue.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "attractor/base/error.hpp"
-#include "experiments/entries.hpp"
+#include "papers/entries.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 
 const std::vector<Entry>& catalogue() {
   static const std::vector<Entry> entries = {
@@ -67,4 +67,4 @@ const Entry& entry_named(const std::string& id) {
       fmt::format("'{}' is not in the catalogue; allowed: all, {}", id, fmt::join(ids, ", ")));
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

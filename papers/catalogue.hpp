@@ -13,7 +13,7 @@
 
 #include "attractor/experiment/answer.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 
 using experiment::Answer;
 using experiment::AskContext;
@@ -83,4 +83,4 @@ void write_gallery(const std::vector<Verdict>& verdicts, bool quick,
 
 Json json(const Verdict& verdict);
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

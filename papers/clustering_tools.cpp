@@ -1,4 +1,4 @@
-#include "experiments/clustering_tools.hpp"
+#include "papers/clustering_tools.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/meanfield/cluster_pair.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 /// M x for every token; an empty matrix is the identity.
@@ -198,4 +198,4 @@ double largest_distance(std::span<const double> a, std::span<const double> b, st
   return largest;
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

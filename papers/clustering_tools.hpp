@@ -8,9 +8,9 @@
 
 #include "attractor/experiment/flow_experiment.hpp"
 #include "attractor/experiment/phase_experiment.hpp"
-#include "experiments/catalogue.hpp"
+#include "papers/catalogue.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 
 using experiment::FlowParameters;
 using experiment::FlowRecord;
@@ -85,4 +85,4 @@ Merger next_merger(const std::vector<Cluster>& clusters, bool closed, double bet
 /// The largest distance between tokens of the same number.
 double largest_distance(std::span<const double> a, std::span<const double> b, std::size_t dim);
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

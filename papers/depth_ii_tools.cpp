@@ -1,4 +1,4 @@
-#include "experiments/depth_ii_tools.hpp"
+#include "papers/depth_ii_tools.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "attractor/flow/run.hpp"
 #include "attractor/space/space.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 
 using report::Series;
 
@@ -155,4 +155,4 @@ PageFigure picture(std::string id, std::string title, std::vector<report::Panel>
   return result;
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

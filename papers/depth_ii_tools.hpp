@@ -11,9 +11,9 @@
 #include "attractor/depth/layer_flow.hpp"
 #include "attractor/experiment/flow_experiment.hpp"
 #include "attractor/flow/tableau.hpp"
-#include "experiments/catalogue.hpp"
+#include "papers/catalogue.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 
 /// `attractor flow` that can be stopped.
 experiment::FlowRecord flow_record(const experiment::FlowParameters& parameters,
@@ -64,4 +64,4 @@ report::Series scatter(std::string title, std::span<const double> tokens, std::s
 PageFigure picture(std::string id, std::string title, std::vector<report::Panel> panels,
                    std::string caption);
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

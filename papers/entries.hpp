@@ -1,9 +1,9 @@
 // Every experiment of the catalogue: one function, defined in the file of the same name.
 #pragma once
 
-#include "experiments/catalogue.hpp"
+#include "papers/catalogue.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 
 Entry phase_circle();
 Entry phase_sphere();
@@ -47,4 +47,4 @@ Entry multi_token();
 Entry graph_svm();
 Entry optimality_certificate();
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

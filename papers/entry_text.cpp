@@ -1,4 +1,4 @@
-#include "experiments/entry_text.hpp"
+#include "papers/entry_text.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <regex>
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 /// Each match replaced by what `change` makes of it.
@@ -42,4 +42,4 @@ std::string without_markup(const std::string& text) {
   });
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

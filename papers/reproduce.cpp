@@ -9,10 +9,10 @@
 #include "attractor/base/file.hpp"
 #include "attractor/base/version.hpp"
 #include "attractor/report/html.hpp"
-#include "experiments/catalogue.hpp"
-#include "experiments/entry_text.hpp"
+#include "papers/catalogue.hpp"
+#include "papers/entry_text.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 using experiment::Question;
@@ -195,4 +195,4 @@ void write_gallery(const std::vector<Verdict>& verdicts, bool quick,
   write_file(directory / "summary.json", summary.dump(2) + "\n");
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

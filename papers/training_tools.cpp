@@ -1,4 +1,4 @@
-#include "experiments/training_tools.hpp"
+#include "papers/training_tools.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include "attractor/experiment/select_training.hpp"
 #include "attractor/space/space.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 using training::Evaluation;
@@ -149,4 +149,4 @@ double apart(std::span<const double> a, std::span<const double> b) {
   return std::sqrt(square);
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "attractor/experiment/select_experiment.hpp"
-#include "experiments/catalogue.hpp"
+#include "papers/catalogue.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 
 using experiment::SelectMoment;
 using experiment::SelectParameters;
@@ -40,4 +40,4 @@ double angle(std::span<const double> p);
 /// |a - b| over the coordinates of b.
 double apart(std::span<const double> a, std::span<const double> b);
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

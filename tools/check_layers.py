@@ -45,7 +45,7 @@ KNOWN_CYCLES = [
     {"attractor/experiment/flow_distributed", "attractor/experiment/flow_experiment"},
     {"attractor/experiment/stability_experiment", "attractor/experiment/stability_figures"},
     {"attractor/experiment/select_experiment", "attractor/experiment/select_training"},
-    {"experiments/catalogue", "experiments/entries"},
+    {"papers/catalogue", "papers/entries"},
 ]
 
 STEM = re.compile(r'^\s*#\s*include\s+"([\w/-]+)\.hpp"', re.MULTILINE)
@@ -73,7 +73,7 @@ def violations(root):
 def stems(root):
     """The stems that each stem includes; tests and benchmarks stand outside."""
     includes = collections.defaultdict(set)
-    for folder in ("attractor", "experiments", "apps"):
+    for folder in ("attractor", "papers", "apps"):
         for path in (root / folder).rglob("*.?pp"):
             if path.stem.endswith(("_test", "_bench")):
                 continue

@@ -7,10 +7,10 @@
 #include <cmath>
 
 #include "attractor/space/space.hpp"
-#include "experiments/depth_ii_tools.hpp"
-#include "experiments/entries.hpp"
+#include "papers/depth_ii_tools.hpp"
+#include "papers/entries.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 using depth::Geometry;
@@ -204,4 +204,4 @@ Entry emergence_shapes() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

@@ -9,10 +9,10 @@
 #include "attractor/depth/batch_flow.hpp"
 #include "attractor/meanfield/equiangular.hpp"
 #include "attractor/meanfield/equiangular_layers.hpp"
-#include "experiments/clustering_tools.hpp"
-#include "experiments/entries.hpp"
+#include "papers/clustering_tools.hpp"
+#include "papers/entries.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -189,4 +189,4 @@ Entry equiangular_curve() {
       .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

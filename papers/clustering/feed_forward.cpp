@@ -11,11 +11,11 @@
 #include "attractor/observe/energy.hpp"
 #include "attractor/space/space.hpp"
 #include "attractor/tokens/generators.hpp"
-#include "experiments/depth_ii_tools.hpp"
-#include "experiments/entries.hpp"
-#include "experiments/perceptron.hpp"
+#include "papers/clustering/perceptron.hpp"
+#include "papers/depth_ii_tools.hpp"
+#include "papers/entries.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 using std::numbers::pi;
@@ -176,4 +176,4 @@ Entry feed_forward() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

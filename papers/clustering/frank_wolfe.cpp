@@ -9,11 +9,11 @@
 
 #include "attractor/base/random.hpp"
 #include "attractor/space/space.hpp"
-#include "experiments/depth_ii_tools.hpp"
-#include "experiments/entries.hpp"
-#include "experiments/hardening_rate.hpp"
+#include "papers/clustering/hardening_rate.hpp"
+#include "papers/depth_ii_tools.hpp"
+#include "papers/entries.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 using Tokens = std::vector<double>;
@@ -196,4 +196,4 @@ Entry frank_wolfe() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

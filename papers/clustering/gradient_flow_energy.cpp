@@ -10,10 +10,10 @@
 #include "attractor/space/space.hpp"
 #include "attractor/tokens/generators.hpp"
 
-#include "experiments/depth_ii_tools.hpp"
-#include "experiments/entries.hpp"
+#include "papers/depth_ii_tools.hpp"
+#include "papers/entries.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 using report::Panel;
@@ -163,4 +163,4 @@ Entry gradient_flow_energy() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

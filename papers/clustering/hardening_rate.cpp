@@ -1,4 +1,4 @@
-#include "experiments/hardening_rate.hpp"
+#include "papers/clustering/hardening_rate.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/space/space.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 /// Logits of a token with all, the largest first, and where they come from.
@@ -65,4 +65,4 @@ HardeningRate hardening_rate(const std::vector<double>& tokens, std::size_t dim,
   return result;
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

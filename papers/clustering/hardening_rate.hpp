@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "experiments/depth_ii_tools.hpp"
+#include "papers/depth_ii_tools.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 
 /// How softmax becomes hardmax: what one Euler step of 1/2 of the attracted flow at beta puts a
 /// token off that of hardmax is e^{-beta gap}, gap = the distance of its two largest logits.
@@ -17,4 +17,4 @@ struct HardeningRate {
 HardeningRate hardening_rate(const std::vector<double>& tokens, std::size_t dim,
                              const Effort& effort);
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

@@ -7,11 +7,11 @@
 #include <cmath>
 
 #include "attractor/space/space.hpp"
-#include "experiments/depth_ii_tools.hpp"
-#include "experiments/entries.hpp"
-#include "experiments/hardening_rate.hpp"
+#include "papers/clustering/hardening_rate.hpp"
+#include "papers/depth_ii_tools.hpp"
+#include "papers/entries.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 using Tokens = std::vector<double>;
@@ -144,4 +144,4 @@ Entry hardmax_cells() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

@@ -6,10 +6,10 @@
 #include <array>
 #include <cmath>
 
-#include "experiments/depth_ii_tools.hpp"
-#include "experiments/entries.hpp"
+#include "papers/depth_ii_tools.hpp"
+#include "papers/entries.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 using experiment::FlowParameters;
@@ -196,4 +196,4 @@ Entry normalisation_rates() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

@@ -1,4 +1,4 @@
-#include "experiments/perceptron.hpp"
+#include "papers/clustering/perceptron.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "attractor/base/random.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 using std::numbers::pi;
@@ -55,4 +55,4 @@ std::vector<double> maxima(const depth::FeedForward& f) {
   return found;
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

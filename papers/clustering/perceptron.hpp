@@ -7,7 +7,7 @@
 
 #include "attractor/depth/feed_forward.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 
 depth::FeedForward perceptron();
 /// U at (x, y).
@@ -15,4 +15,4 @@ double potential(const depth::FeedForward& f, double x, double y);
 /// Angles of the local maxima of U, on a grid of 1e-4.
 std::vector<double> maxima(const depth::FeedForward& f);
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

@@ -5,10 +5,10 @@
 
 #include <cmath>
 
-#include "experiments/clustering_tools.hpp"
-#include "experiments/entries.hpp"
+#include "papers/clustering_tools.hpp"
+#include "papers/entries.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 /// Measured with the authors' own script, 256 replicates, at beta = 9.
@@ -67,4 +67,4 @@ Entry phase_circle() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

@@ -8,10 +8,10 @@
 
 #include "attractor/meanfield/equiangular.hpp"
 #include "attractor/meanfield/equiangular_layers.hpp"
-#include "experiments/clustering_tools.hpp"
-#include "experiments/entries.hpp"
+#include "papers/clustering_tools.hpp"
+#include "papers/entries.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 /// Measured with the authors' own script, step 0.1, 256 replicates.
@@ -125,4 +125,4 @@ Entry phase_sphere() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

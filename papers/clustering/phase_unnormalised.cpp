@@ -5,10 +5,10 @@
 
 #include <cmath>
 
-#include "experiments/clustering_tools.hpp"
-#include "experiments/entries.hpp"
+#include "papers/clustering_tools.hpp"
+#include "papers/entries.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 /// By the published scheme written in NumPy, independent of the program: 256 replicates.
@@ -89,4 +89,4 @@ Entry phase_unnormalised() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

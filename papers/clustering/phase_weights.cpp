@@ -6,10 +6,10 @@
 #include <cmath>
 #include <utility>
 
-#include "experiments/entries.hpp"
-#include "experiments/random_weights.hpp"
+#include "papers/clustering/random_weights.hpp"
+#include "papers/entries.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 using observe::Observation;
@@ -149,4 +149,4 @@ Entry phase_weights() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

@@ -1,4 +1,4 @@
-#include "experiments/random_weights.hpp"
+#include "papers/clustering/random_weights.hpp"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 #include "attractor/attention/weights.hpp"
 #include "attractor/observe/spectrum.hpp"
 #include "attractor/space/space.hpp"
-#include "experiments/depth_ii_tools.hpp"
+#include "papers/depth_ii_tools.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 constexpr std::size_t kDim = kWeightsDim;
@@ -139,4 +139,4 @@ double textbook_error(const RandomWeights& w, double beta, const Effort& effort)
   return largest_distance(tokens, ours, kDim);
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

@@ -9,9 +9,9 @@
 // the diagonal as well, where ours have random signs.
 #pragma once
 
-#include "experiments/clustering_tools.hpp"
+#include "papers/clustering_tools.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 
 struct RandomWeights {
   std::string kind;     // of B: gaussian, wigner or goe
@@ -42,4 +42,4 @@ Ends ends_of(const RandomWeights& weights, double beta, double time, std::uint64
 /// arithmetic: largest distance of a token.
 double textbook_error(const RandomWeights& weights, double beta, const Effort& effort);
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

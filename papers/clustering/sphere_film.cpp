@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "attractor/experiment/token_figure.hpp"
-#include "experiments/clustering_tools.hpp"
-#include "experiments/entries.hpp"
+#include "papers/clustering_tools.hpp"
+#include "papers/entries.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 using observe::Observation;
@@ -118,4 +118,4 @@ Entry sphere_film() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

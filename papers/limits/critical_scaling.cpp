@@ -9,10 +9,10 @@
 #include "attractor/meanfield/long_context.hpp"
 #include "attractor/space/space.hpp"
 #include "attractor/tokens/generators.hpp"
-#include "experiments/depth_ii_tools.hpp"
-#include "experiments/entries.hpp"
+#include "papers/depth_ii_tools.hpp"
+#include "papers/entries.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 using meanfield::ContextLayer;
@@ -137,4 +137,4 @@ Entry critical_scaling() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

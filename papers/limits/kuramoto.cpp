@@ -5,10 +5,10 @@
 #include <cmath>
 #include <numbers>
 
-#include "experiments/depth_ii_tools.hpp"
-#include "experiments/entries.hpp"
+#include "papers/depth_ii_tools.hpp"
+#include "papers/entries.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 using experiment::FlowParameters;
@@ -150,4 +150,4 @@ Entry kuramoto() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

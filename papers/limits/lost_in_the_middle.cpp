@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "experiments/depth_ii_tools.hpp"
-#include "experiments/entries.hpp"
-#include "experiments/retrieval_profile.hpp"
+#include "papers/depth_ii_tools.hpp"
+#include "papers/entries.hpp"
+#include "papers/limits/retrieval_profile.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 struct Profiles {
@@ -134,4 +134,4 @@ Entry lost_in_the_middle() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

@@ -8,10 +8,10 @@
 
 #include "attractor/base/random.hpp"
 #include "attractor/experiment/meanfield_experiment.hpp"
-#include "experiments/depth_ii_tools.hpp"
-#include "experiments/entries.hpp"
+#include "papers/depth_ii_tools.hpp"
+#include "papers/entries.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 using experiment::FlowParameters;
@@ -147,4 +147,4 @@ Entry mean_field_limit() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

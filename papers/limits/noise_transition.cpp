@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "attractor/experiment/stationary_experiment.hpp"
-#include "experiments/depth_ii_tools.hpp"
-#include "experiments/entries.hpp"
+#include "papers/depth_ii_tools.hpp"
+#include "papers/entries.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 using experiment::StationaryParameters;
@@ -161,4 +161,4 @@ Entry noise_transition() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

@@ -1,13 +1,13 @@
-#include "experiments/retrieval_profile.hpp"
+#include "papers/limits/retrieval_profile.hpp"
 
 #include <cmath>
 #include <numbers>
 #include <utility>
 
 #include "attractor/base/random.hpp"
-#include "experiments/depth_ii_tools.hpp"
+#include "papers/depth_ii_tools.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 
 using std::numbers::pi;
 
@@ -82,10 +82,10 @@ Uniform uniform_profile(double time, int replicates, const Effort& effort) {
   }
   Uniform u;
   for (const std::vector<double>& g : groups) {
-    u.mean.push_back(experiments::mean(g));
+    u.mean.push_back(papers::mean(g));
     u.error.push_back(standard_error(g));
   }
   return u;
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

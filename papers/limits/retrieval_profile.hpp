@@ -10,9 +10,9 @@
 
 #include <vector>
 
-#include "experiments/catalogue.hpp"
+#include "papers/catalogue.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 
 inline constexpr std::size_t kSequence = 64;
 inline constexpr double kBias = 1, kNudge = 1e-6;  // kNudge: what a token is moved by, radians
@@ -34,4 +34,4 @@ struct Uniform {
 };
 Uniform uniform_profile(double time, int replicates, const Effort& effort);
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "attractor/space/space.hpp"
-#include "experiments/entries.hpp"
-#include "experiments/next_token_descent.hpp"
-#include "experiments/training_pictures.hpp"
+#include "papers/entries.hpp"
+#include "papers/margins/next_token_descent.hpp"
+#include "papers/selection/training_pictures.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 /// Where the prediction has cosine 0.99 to W_svm; NaN if rho is not known entirely.
@@ -166,4 +166,4 @@ Entry graph_svm() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

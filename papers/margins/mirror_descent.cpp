@@ -7,10 +7,10 @@
 #include <numbers>
 
 #include "attractor/space/space.hpp"
-#include "experiments/entries.hpp"
-#include "experiments/training_pictures.hpp"
+#include "papers/entries.hpp"
+#include "papers/selection/training_pictures.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 constexpr std::array<double, 4> kPowers = {1.5, 2, 3, 4};
@@ -127,4 +127,4 @@ Entry mirror_descent() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

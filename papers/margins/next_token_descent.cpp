@@ -1,4 +1,4 @@
-#include "experiments/next_token_descent.hpp"
+#include "papers/margins/next_token_descent.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include "attractor/space/space.hpp"
 #include "attractor/training/objective.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 std::vector<Edge> edges_of(const Corpus& c, const Reach& reach) {
@@ -179,4 +179,4 @@ Descent descend(const Corpus& corpus, int decades, const Effort& effort) {
   return d;
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

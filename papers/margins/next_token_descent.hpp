@@ -23,10 +23,10 @@
 #pragma once
 
 #include "attractor/solve/hard_margin.hpp"
-#include "experiments/catalogue.hpp"
-#include "experiments/token_priority.hpp"
+#include "papers/catalogue.hpp"
+#include "papers/margins/token_priority.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 
 /// The point of a linear span that has given products with the rows added so far.
 class Fitted {
@@ -85,4 +85,4 @@ struct Descent {
 /// From W = 0 with step 1: the loss has curvature at most 1 for unit tokens.
 Descent descend(const Corpus& corpus, int decades, const Effort& effort);
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

@@ -8,10 +8,10 @@
 #include <numbers>
 
 #include "attractor/space/space.hpp"
-#include "experiments/entries.hpp"
-#include "experiments/training_pictures.hpp"
+#include "papers/entries.hpp"
+#include "papers/selection/training_pictures.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 training::Problem problem_of(std::uint64_t seed) {
@@ -168,4 +168,4 @@ Entry rank() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

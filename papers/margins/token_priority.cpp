@@ -1,4 +1,4 @@
-#include "experiments/token_priority.hpp"
+#include "papers/margins/token_priority.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include "attractor/base/random.hpp"
 #include "attractor/space/space.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 
 std::vector<double> Corpus::row(std::size_t above, std::size_t below, std::size_t last) const {
   std::vector<double> result;
@@ -105,4 +105,4 @@ double Luce::total(const Sequence& s) const {
   return sum;
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

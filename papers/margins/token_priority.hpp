@@ -13,7 +13,7 @@
 
 #include "attractor/training/problem.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 
 struct Sequence {
   std::vector<std::size_t> tokens;  // distinct; the last one asks
@@ -68,4 +68,4 @@ class Luce {
   std::vector<double> weight_;
 };
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

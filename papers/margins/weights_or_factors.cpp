@@ -8,10 +8,10 @@
 
 #include "attractor/base/random.hpp"
 #include "attractor/space/space.hpp"
-#include "experiments/entries.hpp"
-#include "experiments/training_pictures.hpp"
+#include "papers/entries.hpp"
+#include "papers/selection/training_pictures.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 /// Theory reference: norms of the two solutions of the small problem, the second of rank one.
@@ -190,4 +190,4 @@ Entry weights_or_factors() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

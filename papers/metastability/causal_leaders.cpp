@@ -7,10 +7,10 @@
 #include <numbers>
 
 #include "attractor/observe/leaders.hpp"
-#include "experiments/depth_ii_tools.hpp"
-#include "experiments/entries.hpp"
+#include "papers/depth_ii_tools.hpp"
+#include "papers/entries.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 using experiment::FlowParameters;
@@ -175,4 +175,4 @@ Entry causal_leaders() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

@@ -9,10 +9,10 @@
 #include <cmath>
 #include <numbers>
 
-#include "experiments/clustering_tools.hpp"
-#include "experiments/entries.hpp"
+#include "papers/clustering_tools.hpp"
+#include "papers/entries.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 std::vector<double> start_angles(double beta) {
@@ -191,4 +191,4 @@ Entry energy_staircase() {
       .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "experiments/clustering_tools.hpp"
-#include "experiments/entries.hpp"
+#include "papers/clustering_tools.hpp"
+#include "papers/entries.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 constexpr double kBeta = 50;
@@ -196,4 +196,4 @@ Entry heat_flow() {
       .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

@@ -10,10 +10,10 @@
 
 #include "attractor/flow/run.hpp"
 #include "attractor/meanfield/cluster_count.hpp"
-#include "experiments/clustering_tools.hpp"
-#include "experiments/entries.hpp"
+#include "papers/clustering_tools.hpp"
+#include "papers/entries.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 using meanfield::CircleTokens;
@@ -190,4 +190,4 @@ Entry metastable_clusters() {
       .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

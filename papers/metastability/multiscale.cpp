@@ -15,10 +15,10 @@
 #include "attractor/meanfield/cluster_count.hpp"
 #include "attractor/meanfield/stability.hpp"
 #include "attractor/tokens/generators.hpp"
-#include "experiments/clustering_tools.hpp"
-#include "experiments/entries.hpp"
+#include "papers/clustering_tools.hpp"
+#include "papers/entries.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 constexpr double kBeta = 30, kRadius = 1e-5, kEnd = 1e5;
@@ -193,4 +193,4 @@ Entry multiscale() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

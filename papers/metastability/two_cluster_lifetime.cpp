@@ -6,10 +6,10 @@
 #include <numbers>
 
 #include "attractor/meanfield/cluster_pair.hpp"
-#include "experiments/depth_ii_tools.hpp"
-#include "experiments/entries.hpp"
+#include "papers/depth_ii_tools.hpp"
+#include "papers/entries.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 using experiment::FlowParameters;
@@ -145,4 +145,4 @@ Entry two_cluster_lifetime() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

@@ -4,10 +4,10 @@
 
 #include <cmath>
 
-#include "experiments/entries.hpp"
-#include "experiments/training_pictures.hpp"
+#include "papers/entries.hpp"
+#include "papers/selection/training_pictures.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 /// Re-measured with the authors' script: |p| of plain steps (any precision gives it), its smallest
@@ -117,4 +117,4 @@ Entry attention_probability() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

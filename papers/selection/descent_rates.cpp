@@ -6,10 +6,10 @@
 #include <numbers>
 
 #include "attractor/space/space.hpp"
-#include "experiments/entries.hpp"
-#include "experiments/training_pictures.hpp"
+#include "papers/entries.hpp"
+#include "papers/selection/training_pictures.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 constexpr double kNorm = 0.7351361561944;  // |p^mm| of authors-like
@@ -141,4 +141,4 @@ Entry descent_rates() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

@@ -7,10 +7,10 @@
 
 #include "attractor/base/random.hpp"
 #include "attractor/space/space.hpp"
-#include "experiments/entries.hpp"
-#include "experiments/training_pictures.hpp"
+#include "papers/entries.hpp"
+#include "papers/selection/training_pictures.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 struct Shape {
@@ -186,4 +186,4 @@ Entry feasibility() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

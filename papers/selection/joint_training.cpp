@@ -4,10 +4,10 @@
 
 #include <cmath>
 
-#include "experiments/entries.hpp"
-#include "experiments/training_pictures.hpp"
+#include "papers/entries.hpp"
+#include "papers/selection/training_pictures.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 /// After 1000 normalised steps, logarithmic arithmetic.
@@ -171,4 +171,4 @@ Entry joint_training() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

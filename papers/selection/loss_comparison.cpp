@@ -6,10 +6,10 @@
 #include <array>
 #include <cmath>
 
-#include "experiments/entries.hpp"
-#include "experiments/training_pictures.hpp"
+#include "papers/entries.hpp"
+#include "papers/selection/training_pictures.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 constexpr std::array<double, 11> kScores = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 100};
@@ -129,4 +129,4 @@ Entry loss_comparison() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

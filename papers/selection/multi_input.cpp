@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "attractor/experiment/select_plane.hpp"
-#include "experiments/entries.hpp"
-#include "experiments/training_pictures.hpp"
+#include "papers/entries.hpp"
+#include "papers/selection/training_pictures.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 struct Start {
@@ -116,4 +116,4 @@ Entry multi_input() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

@@ -7,10 +7,10 @@
 #include <cmath>
 
 #include "attractor/space/space.hpp"
-#include "experiments/entries.hpp"
-#include "experiments/training_pictures.hpp"
+#include "papers/entries.hpp"
+#include "papers/selection/training_pictures.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 constexpr double kPenalty = 0.15;
@@ -192,4 +192,4 @@ Entry multi_token() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

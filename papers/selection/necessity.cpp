@@ -6,10 +6,10 @@
 #include <numbers>
 
 #include "attractor/space/space.hpp"
-#include "experiments/entries.hpp"
-#include "experiments/training_pictures.hpp"
+#include "papers/entries.hpp"
+#include "papers/selection/training_pictures.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 struct Case {
@@ -146,4 +146,4 @@ Entry necessity() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

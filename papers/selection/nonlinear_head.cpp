@@ -6,10 +6,10 @@
 #include <array>
 #include <cmath>
 
-#include "experiments/entries.hpp"
-#include "experiments/training_pictures.hpp"
+#include "papers/entries.hpp"
+#include "papers/selection/training_pictures.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 struct Case {
@@ -182,4 +182,4 @@ Entry nonlinear_head() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

@@ -7,10 +7,10 @@
 
 #include "attractor/solve/constraints.hpp"
 #include "attractor/space/space.hpp"
-#include "experiments/entries.hpp"
-#include "experiments/training_pictures.hpp"
+#include "papers/entries.hpp"
+#include "papers/selection/training_pictures.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 struct Case {
@@ -143,4 +143,4 @@ Entry optimality_certificate() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

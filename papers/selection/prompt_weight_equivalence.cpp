@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "attractor/space/space.hpp"
-#include "experiments/entries.hpp"
-#include "experiments/training_pictures.hpp"
+#include "papers/entries.hpp"
+#include "papers/selection/training_pictures.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 const std::vector<double> kQuery = {0.7, -0.4, 1.1};
@@ -124,4 +124,4 @@ Entry prompt_weight_equivalence() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

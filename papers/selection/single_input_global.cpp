@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "attractor/space/space.hpp"
-#include "experiments/entries.hpp"
-#include "experiments/training_pictures.hpp"
+#include "papers/entries.hpp"
+#include "papers/selection/training_pictures.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 namespace {
 
 constexpr double kHeights[] = {0, 1, 0.5, -0.5, -1, -1.5};
@@ -112,4 +112,4 @@ Entry single_input_global() {
           .run = run};
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

@@ -1,10 +1,10 @@
-#include "experiments/training_pictures.hpp"
+#include "papers/selection/training_pictures.hpp"
 
 #include <algorithm>
 
 #include "attractor/space/space.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 
 using report::Series;
 
@@ -94,4 +94,4 @@ PageFigure figure_of(std::string id, std::vector<report::Panel> panels, std::str
   return result;
 }
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers

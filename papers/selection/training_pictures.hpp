@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "experiments/training_tools.hpp"
+#include "papers/training_tools.hpp"
 
-namespace attractor::experiments {
+namespace attractor::papers {
 
 /// A path of two coordinates in a trajectory of weights, up to a step; starts with an open dot and
 /// has a dot every ten steps.
@@ -36,4 +36,4 @@ report::Series against_steps(const SelectRecord& record, double SelectMoment::*c
 PageFigure figure_of(std::string id, std::vector<report::Panel> panels, std::string caption,
                      double height = 400);
 
-}  // namespace attractor::experiments
+}  // namespace attractor::papers
