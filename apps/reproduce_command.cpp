@@ -15,6 +15,8 @@
 #include "attractor/base/file.hpp"
 #include "attractor/base/threads.hpp"
 #include "papers/catalogue.hpp"
+#include "papers/gallery.hpp"
+#include "papers/reproduce.hpp"
 
 namespace attractor::apps {
 namespace {

@@ -6,9 +6,31 @@
 #include <algorithm>
 
 #include "attractor/base/error.hpp"
-#include "papers/entries.hpp"
 
 namespace attractor::papers {
+
+// Each is defined in the file of its name.
+
+// clustering/
+Entry phase_circle(), phase_sphere(), phase_unnormalised(), phase_weights(), equiangular_curve(),
+    sphere_film(), gradient_flow_energy(), normalisation_rates(), emergence_shapes(),
+    feed_forward(), hardmax_cells(), frank_wolfe();
+
+// metastability/
+Entry energy_staircase(), two_cluster_lifetime(), metastable_clusters(), multiscale(), heat_flow(),
+    causal_leaders();
+
+// limits/
+Entry mean_field_limit(), kuramoto(), critical_scaling(), noise_transition(), lost_in_the_middle();
+
+// selection/
+Entry single_input_global(), single_input_local(), multi_input(), attention_probability(),
+    joint_training(), loss_comparison(), regularisation_path(), prompt_weight_equivalence(),
+    descent_rates(), necessity(), feasibility(), nonlinear_head(), multi_token(),
+    optimality_certificate();
+
+// margins/
+Entry weights_or_factors(), rank(), mirror_descent(), graph_svm();
 
 const std::vector<Entry>& catalogue() {
   static const std::vector<Entry> entries = {

@@ -8,7 +8,7 @@
 
 #include "attractor/experiment/flow_experiment.hpp"
 #include "attractor/experiment/phase_experiment.hpp"
-#include "papers/catalogue.hpp"
+#include "papers/entry.hpp"
 
 namespace attractor::papers {
 

@@ -11,7 +11,7 @@
 #include "attractor/depth/layer_flow.hpp"
 #include "attractor/experiment/flow_experiment.hpp"
 #include "attractor/flow/tableau.hpp"
-#include "papers/catalogue.hpp"
+#include "papers/entry.hpp"
 
 namespace attractor::papers {
 

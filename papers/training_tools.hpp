@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "attractor/experiment/select_experiment.hpp"
-#include "papers/catalogue.hpp"
+#include "papers/entry.hpp"
 
 namespace attractor::papers {
 

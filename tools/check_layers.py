@@ -45,7 +45,6 @@ KNOWN_CYCLES = [
     {"attractor/experiment/flow_distributed", "attractor/experiment/flow_experiment"},
     {"attractor/experiment/stability_experiment", "attractor/experiment/stability_figures"},
     {"attractor/experiment/select_experiment", "attractor/experiment/select_training"},
-    {"papers/catalogue", "papers/entries"},
 ]
 
 STEM = re.compile(r'^\s*#\s*include\s+"([\w/-]+)\.hpp"', re.MULTILINE)

@@ -8,7 +8,7 @@
 
 #include "attractor/space/space.hpp"
 #include "papers/depth_ii_tools.hpp"
-#include "papers/entries.hpp"
+#include "papers/entry.hpp"
 
 namespace attractor::papers {
 namespace {

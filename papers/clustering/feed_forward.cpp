@@ -13,7 +13,7 @@
 #include "attractor/tokens/generators.hpp"
 #include "papers/clustering/perceptron.hpp"
 #include "papers/depth_ii_tools.hpp"
-#include "papers/entries.hpp"
+#include "papers/entry.hpp"
 
 namespace attractor::papers {
 namespace {

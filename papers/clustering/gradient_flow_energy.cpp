@@ -11,7 +11,7 @@
 #include "attractor/tokens/generators.hpp"
 
 #include "papers/depth_ii_tools.hpp"
-#include "papers/entries.hpp"
+#include "papers/entry.hpp"
 
 namespace attractor::papers {
 namespace {

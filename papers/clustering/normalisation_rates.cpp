@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "papers/depth_ii_tools.hpp"
-#include "papers/entries.hpp"
+#include "papers/entry.hpp"
 
 namespace attractor::papers {
 namespace {

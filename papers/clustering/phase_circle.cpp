@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "papers/clustering_tools.hpp"
-#include "papers/entries.hpp"
+#include "papers/entry.hpp"
 
 namespace attractor::papers {
 namespace {

@@ -9,7 +9,7 @@
 #include "attractor/meanfield/equiangular.hpp"
 #include "attractor/meanfield/equiangular_layers.hpp"
 #include "papers/clustering_tools.hpp"
-#include "papers/entries.hpp"
+#include "papers/entry.hpp"
 
 namespace attractor::papers {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "papers/clustering/random_weights.hpp"
-#include "papers/entries.hpp"
+#include "papers/entry.hpp"
 
 namespace attractor::papers {
 namespace {

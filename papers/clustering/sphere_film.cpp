@@ -7,7 +7,7 @@
 
 #include "attractor/experiment/token_figure.hpp"
 #include "papers/clustering_tools.hpp"
-#include "papers/entries.hpp"
+#include "papers/entry.hpp"
 
 namespace attractor::papers {
 namespace {

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "papers/depth_ii_tools.hpp"
-#include "papers/entries.hpp"
+#include "papers/entry.hpp"
 #include "papers/limits/retrieval_profile.hpp"
 
 namespace attractor::papers {

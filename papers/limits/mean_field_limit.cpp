@@ -9,7 +9,7 @@
 #include "attractor/base/random.hpp"
 #include "attractor/experiment/meanfield_experiment.hpp"
 #include "papers/depth_ii_tools.hpp"
-#include "papers/entries.hpp"
+#include "papers/entry.hpp"
 
 namespace attractor::papers {
 namespace {

@@ -10,7 +10,7 @@
 
 #include <vector>
 
-#include "papers/catalogue.hpp"
+#include "papers/entry.hpp"
 
 namespace attractor::papers {
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "attractor/space/space.hpp"
-#include "papers/entries.hpp"
+#include "papers/entry.hpp"
 #include "papers/margins/next_token_descent.hpp"
 #include "papers/selection/training_pictures.hpp"
 

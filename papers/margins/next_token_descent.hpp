@@ -23,7 +23,7 @@
 #pragma once
 
 #include "attractor/solve/hard_margin.hpp"
-#include "papers/catalogue.hpp"
+#include "papers/entry.hpp"
 #include "papers/margins/token_priority.hpp"
 
 namespace attractor::papers {

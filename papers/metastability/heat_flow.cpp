@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "papers/clustering_tools.hpp"
-#include "papers/entries.hpp"
+#include "papers/entry.hpp"
 
 namespace attractor::papers {
 namespace {

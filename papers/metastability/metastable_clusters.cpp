@@ -11,7 +11,7 @@
 #include "attractor/flow/run.hpp"
 #include "attractor/meanfield/cluster_count.hpp"
 #include "papers/clustering_tools.hpp"
-#include "papers/entries.hpp"
+#include "papers/entry.hpp"
 
 namespace attractor::papers {
 namespace {

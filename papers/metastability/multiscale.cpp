@@ -16,7 +16,7 @@
 #include "attractor/meanfield/stability.hpp"
 #include "attractor/tokens/generators.hpp"
 #include "papers/clustering_tools.hpp"
-#include "papers/entries.hpp"
+#include "papers/entry.hpp"
 
 namespace attractor::papers {
 namespace {

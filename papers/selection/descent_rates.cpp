@@ -6,7 +6,7 @@
 #include <numbers>
 
 #include "attractor/space/space.hpp"
-#include "papers/entries.hpp"
+#include "papers/entry.hpp"
 #include "papers/selection/training_pictures.hpp"
 
 namespace attractor::papers {

@@ -7,7 +7,7 @@
 
 #include "attractor/base/random.hpp"
 #include "attractor/space/space.hpp"
-#include "papers/entries.hpp"
+#include "papers/entry.hpp"
 #include "papers/selection/training_pictures.hpp"
 
 namespace attractor::papers {

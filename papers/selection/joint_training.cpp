@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "papers/entries.hpp"
+#include "papers/entry.hpp"
 #include "papers/selection/training_pictures.hpp"
 
 namespace attractor::papers {

@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "papers/entries.hpp"
+#include "papers/entry.hpp"
 #include "papers/selection/training_pictures.hpp"
 
 namespace attractor::papers {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "attractor/space/space.hpp"
-#include "papers/entries.hpp"
+#include "papers/entry.hpp"
 #include "papers/selection/training_pictures.hpp"
 
 namespace attractor::papers {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "attractor/experiment/select_plane.hpp"
-#include "papers/entries.hpp"
+#include "papers/entry.hpp"
 #include "papers/selection/training_pictures.hpp"
 
 namespace attractor::papers {
