@@ -7,8 +7,11 @@
 #include <cmath>
 
 #include "attractor/space/space.hpp"
-#include "papers/depth_ii_tools.hpp"
+#include "papers/clustering/euclidean_tokens.hpp"
 #include "papers/entry.hpp"
+#include "papers/pictures.hpp"
+#include "papers/points.hpp"
+#include "papers/token_walk.hpp"
 
 namespace attractor::papers {
 namespace {

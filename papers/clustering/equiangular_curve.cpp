@@ -9,8 +9,8 @@
 #include "attractor/depth/batch_flow.hpp"
 #include "attractor/meanfield/equiangular.hpp"
 #include "attractor/meanfield/equiangular_layers.hpp"
-#include "papers/clustering_tools.hpp"
 #include "papers/entry.hpp"
+#include "papers/flow_run.hpp"
 
 namespace attractor::papers {
 namespace {
@@ -36,6 +36,14 @@ meanfield::Equiangular problem(const Exact& e) {
 
 double step_of(const Exact& e) {
   return e.rule == Rule::softmax ? 0.05 : depth::unnormalised_step(0.1, e.beta);
+}
+
+/// Where a rising curve first passes `level`, linear between its points; NaN: nowhere.
+double passing(std::span<const double> x, std::span<const double> y, double level) {
+  for (std::size_t k = 1; k < y.size(); ++k)
+    if (y[k - 1] < level && y[k] >= level)
+      return x[k - 1] + (x[k] - x[k - 1]) * (level - y[k - 1]) / (y[k] - y[k - 1]);
+  return kNone;
 }
 
 /// When half of all pairs of random tokens have cosine 0.999; NaN: not by twice the exact time.

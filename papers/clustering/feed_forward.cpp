@@ -12,8 +12,10 @@
 #include "attractor/space/space.hpp"
 #include "attractor/tokens/generators.hpp"
 #include "papers/clustering/perceptron.hpp"
-#include "papers/depth_ii_tools.hpp"
 #include "papers/entry.hpp"
+#include "papers/pictures.hpp"
+#include "papers/points.hpp"
+#include "papers/token_walk.hpp"
 
 namespace attractor::papers {
 namespace {

@@ -9,9 +9,12 @@
 
 #include "attractor/base/random.hpp"
 #include "attractor/space/space.hpp"
+#include "papers/clustering/euclidean_tokens.hpp"
 #include "papers/clustering/hardening_rate.hpp"
-#include "papers/depth_ii_tools.hpp"
 #include "papers/entry.hpp"
+#include "papers/pictures.hpp"
+#include "papers/points.hpp"
+#include "papers/token_walk.hpp"
 
 namespace attractor::papers {
 namespace {

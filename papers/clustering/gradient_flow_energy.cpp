@@ -9,9 +9,8 @@
 #include "attractor/observe/energy.hpp"
 #include "attractor/space/space.hpp"
 #include "attractor/tokens/generators.hpp"
-
-#include "papers/depth_ii_tools.hpp"
 #include "papers/entry.hpp"
+#include "papers/pictures.hpp"
 
 namespace attractor::papers {
 namespace {

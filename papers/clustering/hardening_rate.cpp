@@ -7,6 +7,9 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/space/space.hpp"
+#include "papers/clustering/euclidean_tokens.hpp"
+#include "papers/points.hpp"
+#include "papers/token_walk.hpp"
 
 namespace attractor::papers {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "papers/depth_ii_tools.hpp"
+#include "papers/entry.hpp"
 
 namespace attractor::papers {
 

@@ -6,13 +6,14 @@
 #include <array>
 #include <cmath>
 
-#include "papers/depth_ii_tools.hpp"
 #include "papers/entry.hpp"
+#include "papers/flow_run.hpp"
+#include "papers/pictures.hpp"
+#include "papers/sample.hpp"
 
 namespace attractor::papers {
 namespace {
 
-using experiment::FlowParameters;
 using report::Panel;
 
 constexpr std::array kSchemes = {"post", "ngpt", "mix", "peri", "pre", "ln-scaling"};
@@ -45,12 +46,12 @@ Band band(const Effort& effort, const char* scheme, std::uint64_t seeds) {
   Band b;
   for (std::uint64_t seed = 1; seed <= seeds && !effort.context.stopped(); ++seed) {
     FlowParameters p = random_weights(effort, scheme, seed);
-    const experiment::FlowRecord record = flow_record(p, effort);
+    const FlowRecord record = flow_of(p, effort);
     for (std::size_t k = 0; k < std::min(cosines.size(), record.series.size()); ++k)
       cosines[k].push_back(record.series[k].mean_cosine);
     p.stepper = "layers";
     p.outputs = 1;
-    layers.push_back(flow_record(p, effort).series.back().mean_cosine);
+    layers.push_back(flow_of(p, effort).series.back().mean_cosine);
   }
   if (effort.context.stopped()) return b;
   for (std::size_t k = 0; k < cosines.size(); ++k) {
@@ -78,7 +79,7 @@ Decay decay(const char* scheme, double end, const Effort& effort) {
   p.merge_radius = "off";
   p.time = end;
   p.output_spacing = end > 100 ? "log" : "linear";
-  const experiment::FlowRecord record = flow_record(p, effort);
+  const FlowRecord record = flow_of(p, effort);
   Decay d;
   for (const observe::Observation& o : record.series) {
     d.time.push_back(o.time);

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "papers/clustering_tools.hpp"
+#include "papers/clustering/phase_diagrams.hpp"
 #include "papers/entry.hpp"
 
 namespace attractor::papers {

@@ -8,7 +8,7 @@
 
 #include "attractor/meanfield/equiangular.hpp"
 #include "attractor/meanfield/equiangular_layers.hpp"
-#include "papers/clustering_tools.hpp"
+#include "papers/clustering/phase_diagrams.hpp"
 #include "papers/entry.hpp"
 
 namespace attractor::papers {

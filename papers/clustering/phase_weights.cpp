@@ -8,6 +8,7 @@
 
 #include "papers/clustering/random_weights.hpp"
 #include "papers/entry.hpp"
+#include "papers/flow_run.hpp"
 
 namespace attractor::papers {
 namespace {

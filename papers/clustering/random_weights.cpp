@@ -9,7 +9,9 @@
 #include "attractor/attention/weights.hpp"
 #include "attractor/observe/spectrum.hpp"
 #include "attractor/space/space.hpp"
-#include "papers/depth_ii_tools.hpp"
+#include "papers/points.hpp"
+#include "papers/textbook_layer.hpp"
+#include "papers/token_walk.hpp"
 
 namespace attractor::papers {
 namespace {

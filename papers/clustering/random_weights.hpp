@@ -9,7 +9,10 @@
 // the diagonal as well, where ours have random signs.
 #pragma once
 
-#include "papers/clustering_tools.hpp"
+#include <string>
+
+#include "papers/flow_run.hpp"
+#include "papers/sample.hpp"
 
 namespace attractor::papers {
 

@@ -6,8 +6,10 @@
 #include <cmath>
 
 #include "attractor/experiment/token_figure.hpp"
-#include "papers/clustering_tools.hpp"
 #include "papers/entry.hpp"
+#include "papers/flow_run.hpp"
+#include "papers/points.hpp"
+#include "papers/textbook_layer.hpp"
 
 namespace attractor::papers {
 namespace {

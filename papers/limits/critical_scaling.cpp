@@ -9,8 +9,8 @@
 #include "attractor/meanfield/long_context.hpp"
 #include "attractor/space/space.hpp"
 #include "attractor/tokens/generators.hpp"
-#include "papers/depth_ii_tools.hpp"
 #include "papers/entry.hpp"
+#include "papers/points.hpp"
 
 namespace attractor::papers {
 namespace {

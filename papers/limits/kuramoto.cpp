@@ -5,14 +5,13 @@
 #include <cmath>
 #include <numbers>
 
-#include "papers/depth_ii_tools.hpp"
 #include "papers/entry.hpp"
+#include "papers/flow_run.hpp"
+#include "papers/pictures.hpp"
 
 namespace attractor::papers {
 namespace {
 
-using experiment::FlowParameters;
-using experiment::FlowRecord;
 using std::numbers::pi;
 
 constexpr double kOrder = 0.3;  // R at the start
@@ -45,7 +44,7 @@ FlowRecord wrapped_cauchy(const std::string& rule, double beta, const Effort& ef
   p.init = "angles";
   p.dynamics = rule;
   p.outputs = 60;
-  return flow_record(p, effort);
+  return flow_of(p, effort);
 }
 
 /// theta = 2 pi u + sin(2 pi u)/2 at 256 labels: the sums are exact to 1e-12.
@@ -58,7 +57,7 @@ double labelled_order(const std::string& rule, double beta, double time, const E
   p.phase = pi / 2;
   p.dynamics = rule;
   p.outputs = 1;
-  return flow_record(p, effort).series.back().order_parameter;
+  return flow_of(p, effort).series.back().order_parameter;
 }
 
 double pair_angle(const Effort& effort) {
@@ -66,7 +65,7 @@ double pair_angle(const Effort& effort) {
   p.init = "angles";
   p.angles = "0,2";
   p.outputs = 1;
-  return std::acos(flow_record(p, effort).series.back().mean_cosine);
+  return std::acos(flow_of(p, effort).series.back().mean_cosine);
 }
 
 std::vector<PageFigure> figures(const std::vector<FlowRecord>& records) {

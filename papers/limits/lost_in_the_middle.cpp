@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "papers/depth_ii_tools.hpp"
 #include "papers/entry.hpp"
 #include "papers/limits/retrieval_profile.hpp"
+#include "papers/pictures.hpp"
 
 namespace attractor::papers {
 namespace {

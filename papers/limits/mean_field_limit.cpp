@@ -8,13 +8,13 @@
 
 #include "attractor/base/random.hpp"
 #include "attractor/experiment/meanfield_experiment.hpp"
-#include "papers/depth_ii_tools.hpp"
 #include "papers/entry.hpp"
+#include "papers/flow_run.hpp"
+#include "papers/sample.hpp"
 
 namespace attractor::papers {
 namespace {
 
-using experiment::FlowParameters;
 using experiment::MeanfieldParameters;
 
 struct Sample {
@@ -44,7 +44,7 @@ Sample kernel_errors(double truth, const Effort& effort) {
       p.outputs = 1;
       p.snapshots = "2";
       p.tolerance = 1e-6;
-      const experiment::FlowRecord record = flow_record(p, effort);
+      const FlowRecord record = flow_of(p, effort);
       double x = 0, y = 0;
       const std::vector<double>& end = record.snapshots.back().positions;
       for (std::size_t i = 0; i < end.size(); i += 2) {
@@ -73,7 +73,7 @@ double labelled_order(double beta, const Effort& effort) {
   p.time = 1;
   p.outputs = 1;
   p.tolerance = 1e-11;
-  return flow_record(p, effort).series.back().order_parameter;
+  return flow_of(p, effort).series.back().order_parameter;
 }
 
 double value(const Answer& answer, const char* key) { return answer.values.at(key).get<double>(); }

@@ -6,8 +6,9 @@
 #include <cmath>
 
 #include "attractor/experiment/stationary_experiment.hpp"
-#include "papers/depth_ii_tools.hpp"
 #include "papers/entry.hpp"
+#include "papers/flow_run.hpp"
+#include "papers/sample.hpp"
 
 namespace attractor::papers {
 namespace {
@@ -34,13 +35,9 @@ double stationary_order(const char* rule, double beta, const char* ratio, const 
   return table_named(ask(p, effort.context), "states").rows.back()[0];
 }
 
-struct Measured {
-  double mean = 0, error = 0;
-};
-
 /// Time average of |E x| of n noisy tokens moved by Euler-Maruyama, from an ordered start.
-Measured token_order(double beta, double noise, const Effort& effort) {
-  experiment::FlowParameters p;
+Sampled token_order(double beta, double noise, const Effort& effort) {
+  FlowParameters p;
   p.dynamics = "usa";
   p.dim = 2;
   p.beta = beta;
@@ -55,7 +52,7 @@ Measured token_order(double beta, double noise, const Effort& effort) {
   p.snapshots = "2";
   p.exact_limit = 1;
   p.seed = 4;
-  const experiment::FlowRecord record = flow_record(p, effort);
+  const FlowRecord record = flow_of(p, effort);
   std::vector<double> blocks;
   const std::size_t skip = record.series.size() / 5, size = record.series.size() / 10;
   for (std::size_t b = 0; b < 8; ++b) {
@@ -130,7 +127,7 @@ Finding run(const Effort& effort) {
   add_sweep(finding, finding.answer);
   const double critical = value(four, "critical_noise");
   const double truth = stationary_order("usa", 4, "0.9", effort);
-  const Measured tokens = token_order(4, 0.9 * critical, effort);
+  const Sampled tokens = token_order(4, 0.9 * critical, effort);
   if (effort.context.stopped()) return finding;
   // The step of 2e-3 and the finite number of tokens shift R by less than 1 %.
   finding.checks.push_back(near("R of noisy tokens at beta = 4, kappa = 0.9 kappa_#", tokens.mean,

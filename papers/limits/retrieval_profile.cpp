@@ -5,7 +5,8 @@
 #include <utility>
 
 #include "attractor/base/random.hpp"
-#include "papers/depth_ii_tools.hpp"
+#include "papers/sample.hpp"
+#include "papers/token_walk.hpp"
 
 namespace attractor::papers {
 

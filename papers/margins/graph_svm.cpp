@@ -9,9 +9,10 @@
 #include <utility>
 
 #include "attractor/space/space.hpp"
+#include "papers/directions.hpp"
 #include "papers/entry.hpp"
 #include "papers/margins/next_token_descent.hpp"
-#include "papers/selection/training_pictures.hpp"
+#include "papers/pictures.hpp"
 
 namespace attractor::papers {
 namespace {
@@ -89,7 +90,7 @@ report::Panel pairs_panel(const Descent& d) {
     const std::vector<double> row = d.corpus.row(e.above, e.below, e.last);
     const std::string title = e.higher ? "another component" : "same component";
     report::Series s = line(std::exchange(first[e.higher], false) ? title : "",
-                            e.higher ? report::kVermillion : report::kBlue, {}, {});
+                            e.higher ? report::kVermillion : report::kBlue);
     s.width = 1.4;
     for (const Descent::Look& look : d.looks) add_point(s, look.tau, dot(row, look.w));
     panel.series.push_back(std::move(s));
@@ -112,8 +113,8 @@ std::vector<PageFigure> draw(const std::vector<Descent>& descents) {
   for (std::size_t k = 0; k < 4; ++k) {
     const Descent& d = descents[k];
     const report::Colour colour = report::kPalette[k];
-    report::Series far = line(fmt::format("corpus {}", k), colour, {}, {}), error = far,
-                   theory = line("", colour, {}, {}, true);
+    report::Series far = line(fmt::format("corpus {}", k), colour), error = far,
+                   theory = line("", colour, 1.6, true);
     for (const Descent::Look& look : d.looks) {
       add_point(far, look.tau, 1 - cosine(look.w, d.theory.svm.p));
       add_point(error, look.tau, d.finite_error(look));

@@ -7,8 +7,10 @@
 #include <numbers>
 
 #include "attractor/space/space.hpp"
+#include "papers/directions.hpp"
 #include "papers/entry.hpp"
-#include "papers/selection/training_pictures.hpp"
+#include "papers/pictures.hpp"
+#include "papers/select_run.hpp"
 
 namespace attractor::papers {
 namespace {
@@ -43,7 +45,7 @@ void draw_way(const SelectRecord& r, double q, report::Colour colour, report::Pa
   const std::array<double, 2> exact = closed_form(q);
   const double size = std::hypot(exact[0], exact[1]);
   const std::string name = fmt::format("q = {}", q);
-  report::Series series = line(name, colour, {}, {}), way = series;
+  report::Series series = line(name, colour), way = series;
   for (std::size_t m = 1; m < r.series.size(); ++m) {
     const auto at = std::span(r.trajectory).subspan(3 * m, 2);
     const double missing = 1 - cosine(at, exact);

@@ -8,8 +8,10 @@
 
 #include "attractor/base/random.hpp"
 #include "attractor/space/space.hpp"
+#include "papers/directions.hpp"
 #include "papers/entry.hpp"
-#include "papers/selection/training_pictures.hpp"
+#include "papers/pictures.hpp"
+#include "papers/select_run.hpp"
 
 namespace attractor::papers {
 namespace {

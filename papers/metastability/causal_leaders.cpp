@@ -7,14 +7,15 @@
 #include <numbers>
 
 #include "attractor/observe/leaders.hpp"
-#include "papers/depth_ii_tools.hpp"
 #include "papers/entry.hpp"
+#include "papers/flow_run.hpp"
+#include "papers/pictures.hpp"
+#include "papers/points.hpp"
+#include "papers/sample.hpp"
 
 namespace attractor::papers {
 namespace {
 
-using experiment::FlowParameters;
-using experiment::FlowRecord;
 using observe::Leaders;
 using report::Panel;
 using std::numbers::pi;
@@ -78,7 +79,7 @@ double pair_gap(const Effort& effort) {
   p.beta = 4;
   p.time = 21.66241401999;
   p.tolerance = 1e-12;
-  return flow_record(p, effort).series.back().one_minus_mean_cosine;
+  return flow_of(p, effort).series.back().one_minus_mean_cosine;
 }
 
 std::vector<PageFigure> figures(const FlowRecord& record) {
@@ -114,7 +115,7 @@ Finding run(const Effort& effort) {
   std::vector<double> strong, share, ratio, difference, more;
   FlowRecord first;
   for (std::uint64_t seed = 1; seed <= seeds && !effort.context.stopped(); ++seed) {
-    FlowRecord record = flow_record(parameters(seed), effort);
+    FlowRecord record = flow_of(parameters(seed), effort);
     if (effort.context.stopped()) return {};
     for (const std::size_t k : {std::size_t{1}, std::size_t{2}}) {
       const Gathering g = judge(record, k);

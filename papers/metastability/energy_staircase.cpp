@@ -9,8 +9,9 @@
 #include <cmath>
 #include <numbers>
 
-#include "papers/clustering_tools.hpp"
 #include "papers/entry.hpp"
+#include "papers/flow_run.hpp"
+#include "papers/metastability/next_merger.hpp"
 
 namespace attractor::papers {
 namespace {

@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "papers/clustering_tools.hpp"
 #include "papers/entry.hpp"
+#include "papers/flow_run.hpp"
+#include "papers/metastability/circle_waves.hpp"
+#include "papers/sample.hpp"
 
 namespace attractor::papers {
 namespace {

@@ -10,8 +10,9 @@
 
 #include "attractor/flow/run.hpp"
 #include "attractor/meanfield/cluster_count.hpp"
-#include "papers/clustering_tools.hpp"
 #include "papers/entry.hpp"
+#include "papers/flow_run.hpp"
+#include "papers/metastability/circle_waves.hpp"
 
 namespace attractor::papers {
 namespace {

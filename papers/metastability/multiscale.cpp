@@ -15,8 +15,10 @@
 #include "attractor/meanfield/cluster_count.hpp"
 #include "attractor/meanfield/stability.hpp"
 #include "attractor/tokens/generators.hpp"
-#include "papers/clustering_tools.hpp"
 #include "papers/entry.hpp"
+#include "papers/metastability/next_merger.hpp"
+#include "papers/points.hpp"
+#include "papers/textbook_layer.hpp"
 
 namespace attractor::papers {
 namespace {

@@ -6,13 +6,13 @@
 #include <numbers>
 
 #include "attractor/meanfield/cluster_pair.hpp"
-#include "papers/depth_ii_tools.hpp"
 #include "papers/entry.hpp"
+#include "papers/flow_run.hpp"
+#include "papers/pictures.hpp"
 
 namespace attractor::papers {
 namespace {
 
-using experiment::FlowParameters;
 using meanfield::ClusterPair;
 using meanfield::PairAngle;
 using report::Panel;
@@ -46,7 +46,7 @@ double log_simulated(const Case& c, const Effort& effort) {
   p.time = std::numeric_limits<double>::infinity();
   p.tolerance = 1e-10;
   p.cluster_cosine = "0.999";
-  const experiment::FlowRecord record = flow_record(p, effort);
+  const FlowRecord record = flow_of(p, effort);
   return record.merges.empty() ? NAN : record.merges.back().time.log();
 }
 

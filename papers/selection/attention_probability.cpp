@@ -5,6 +5,9 @@
 #include <cmath>
 
 #include "papers/entry.hpp"
+#include "papers/pictures.hpp"
+#include "papers/select_run.hpp"
+#include "papers/selection/published_inputs.hpp"
 #include "papers/selection/training_pictures.hpp"
 
 namespace attractor::papers {

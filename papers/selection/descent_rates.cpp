@@ -7,7 +7,8 @@
 
 #include "attractor/space/space.hpp"
 #include "papers/entry.hpp"
-#include "papers/selection/training_pictures.hpp"
+#include "papers/pictures.hpp"
+#include "papers/select_run.hpp"
 
 namespace attractor::papers {
 namespace {
@@ -47,7 +48,7 @@ std::vector<PageFigure> draw(const SelectRecord& normalised, const SelectRecord&
   report::Panel steps{.title = "normalised steps of 0.1",
                       .x = {.label = "step t", .scale = report::Scale::log},
                       .y = {.label = "sine of the angle", .scale = report::Scale::log}};
-  report::Series ours = line("to the max-margin direction", report::kVermillion, {}, {});
+  report::Series ours = line("to the max-margin direction", report::kVermillion);
   for (const SelectMoment& m : normalised.series)
     if (m.steps >= 1) add_point(ours, m.steps, sine(m.cosine));
   steps.series = {std::move(ours),
@@ -58,8 +59,8 @@ std::vector<PageFigure> draw(const SelectRecord& normalised, const SelectRecord&
   report::Panel norm{.title = "gradient flow",
                      .x = {.label = "ln t", .low = 0},
                      .y = {.label = "norm of p", .low = 0}};
-  report::Series angle = line("to the max-margin direction", report::kVermillion, {}, {});
-  report::Series size = line("|p|", report::kBlue, {}, {});
+  report::Series angle = line("to the max-margin direction", report::kVermillion);
+  report::Series size = line("|p|", report::kBlue);
   for (const SelectMoment& m : late.series) {
     const double log_time = m.log10_time * std::numbers::ln10;
     if (!(log_time > 1)) continue;

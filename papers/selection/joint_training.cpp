@@ -4,7 +4,10 @@
 
 #include <cmath>
 
+#include "papers/directions.hpp"
 #include "papers/entry.hpp"
+#include "papers/pictures.hpp"
+#include "papers/select_run.hpp"
 #include "papers/selection/training_pictures.hpp"
 
 namespace attractor::papers {
@@ -60,7 +63,7 @@ report::Series label_probability(const SelectRecord& r, report::Colour colour, s
   const training::Objective objective(r.problem, training::Loss::logistic,
                                       training::trained_named("v,p"));
   training::Evaluation e;
-  report::Series series = line(std::move(title), colour, {}, {}, true);
+  report::Series series = line(std::move(title), colour, 1.6, true);
   for (std::size_t k = 0; k < r.series.size() && r.series[k].steps <= 200; ++k) {
     objective.evaluate(std::span(r.trajectory).subspan(k * 4, 4), e);
     double mean = 0;

@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "papers/entry.hpp"
+#include "papers/pictures.hpp"
+#include "papers/select_run.hpp"
 #include "papers/selection/training_pictures.hpp"
 
 namespace attractor::papers {

@@ -8,7 +8,8 @@
 
 #include "attractor/space/space.hpp"
 #include "papers/entry.hpp"
-#include "papers/selection/training_pictures.hpp"
+#include "papers/pictures.hpp"
+#include "papers/select_run.hpp"
 
 namespace attractor::papers {
 namespace {
@@ -98,9 +99,9 @@ std::vector<PageFigure> draw(const SelectRecord& r, const Theory& t) {
   const training::Objective objective(r.problem, training::Loss::linear, {});
   training::Evaluation e;
   for (std::size_t token = 0; token < 3; ++token)
-    weights.series.push_back(line(fmt::format("token {}", token), report::kPalette[token], {}, {}));
-  report::Series grows = line("along the direction", report::kVermillion, {}, {}),
-                 stays = line("across it", report::kBlue, {}, {});
+    weights.series.push_back(line(fmt::format("token {}", token), report::kPalette[token]));
+  report::Series grows = line("along the direction", report::kVermillion),
+                 stays = line("across it", report::kBlue);
   const double last = r.series.back().steps, first = 1;
   for (std::size_t k = 0; k < r.series.size(); ++k) {
     const auto p = std::span(r.trajectory).subspan(4 * k, 4);

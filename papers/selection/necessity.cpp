@@ -6,8 +6,10 @@
 #include <numbers>
 
 #include "attractor/space/space.hpp"
+#include "papers/directions.hpp"
 #include "papers/entry.hpp"
-#include "papers/selection/training_pictures.hpp"
+#include "papers/pictures.hpp"
+#include "papers/select_run.hpp"
 
 namespace attractor::papers {
 namespace {
@@ -40,7 +42,7 @@ report::Series leave(const Case& c, report::Colour colour, const Effort& effort,
   SelectParameters p;
   p.steps = 10000;
   const SelectRecord r = train(p, problem, effort);
-  report::Series series = line(fmt::format("{}: {}", c.data, c.words), colour, {}, {});
+  report::Series series = line(fmt::format("{}: {}", c.data, c.words), colour);
   for (std::size_t k = 0; k < r.series.size(); ++k)
     if (r.series[k].steps >= 1)
       add_point(series, r.series[k].steps,
@@ -90,8 +92,8 @@ Counter counterexample(const Effort& effort, std::vector<Check>& checks) {
   report::Panel panel{.title = "three inputs, flow from 0",
                       .x = {.label = "time t", .scale = report::Scale::power},
                       .y = {.label = "cosine", .low = 0, .high = 1.05}};
-  report::Series own = line("to the solution of tokens 2 0 0", report::kVermillion, {}, {});
-  report::Series other = line("to that of the best tokens", report::kBlue, {}, {});
+  report::Series own = line("to the solution of tokens 2 0 0", report::kVermillion);
+  report::Series other = line("to that of the best tokens", report::kBlue);
   for (std::size_t k = 1; k < r.series.size(); ++k) {
     const auto at = std::span(r.trajectory).subspan(k * r.problem.dim, r.problem.dim);
     add_point(own, r.series[k].log10_time, inner(*r.svm, at));

@@ -6,8 +6,11 @@
 #include <array>
 #include <cmath>
 
+#include "attractor/training/max_margin.hpp"
+#include "attractor/training/regularisation_path.hpp"
+#include "papers/directions.hpp"
 #include "papers/entry.hpp"
-#include "papers/selection/training_pictures.hpp"
+#include "papers/pictures.hpp"
 
 namespace attractor::papers {
 namespace {
@@ -105,7 +108,7 @@ report::Series follow(const Case& c, report::Colour colour, const Effort& effort
   const double limit = angle(std::span(svm.solution).subspan(2));
   const auto path = training::regularisation_path(
       objective, {.radii = c.radii, .directions = {svm.solution}, .stop = effort.context.stop});
-  report::Series series = line(c.name, colour, {}, {}, !c.selects);
+  report::Series series = line(c.name, colour, c.selects ? 2.2 : 1.6, !c.selects);
   const std::string name = c.name;
   for (const training::PathPoint& point : path) {
     const double at = angle(std::span(point.weights).subspan(2)), error = std::abs(at - limit);

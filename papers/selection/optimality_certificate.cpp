@@ -8,7 +8,9 @@
 #include "attractor/solve/constraints.hpp"
 #include "attractor/space/space.hpp"
 #include "papers/entry.hpp"
-#include "papers/selection/training_pictures.hpp"
+#include "papers/pictures.hpp"
+#include "papers/select_run.hpp"
+#include "papers/selection/published_inputs.hpp"
 
 namespace attractor::papers {
 namespace {
@@ -91,7 +93,7 @@ report::Panel no_minimiser(const Effort& effort, Finding& finding, Table& table)
     finding.checks.push_back(
         near_relative(fmt::format("(L - L*) t at t = 10^{} against |p^mm|^2", time), product,
                       kNorm * kNorm, 1e-3));
-    panel.series = {line("flow", report::kGreen, {}, {}),
+    panel.series = {line("flow", report::kGreen),
                     line("|p^{mm}|^{2} / t", report::kInk, {0, time},
                          {2 * std::log10(kNorm), 2 * std::log10(kNorm) - time}, true)};
     for (const SelectMoment& m : r.series) add_point(panel.series[0], m.log10_time, m.log10_excess);

@@ -5,8 +5,10 @@
 #include <cmath>
 
 #include "attractor/space/space.hpp"
+#include "papers/directions.hpp"
 #include "papers/entry.hpp"
-#include "papers/selection/training_pictures.hpp"
+#include "papers/pictures.hpp"
+#include "papers/select_run.hpp"
 
 namespace attractor::papers {
 namespace {
@@ -53,9 +55,8 @@ std::vector<PageFigure> draw(const Table& table) {
                       .y = {.label = "norm", .low = 0}};
   report::Panel gap{.x = {.label = "step", .scale = report::Scale::log},
                     .y = {.label = "|W a − p| / |p|", .scale = report::Scale::log}};
-  report::Series w = line("|W a|", report::kVermillion, {}, {}),
-                 p = line("|p|", report::kBlue, {}, {}, true);
-  report::Series off = line("", report::kPurple, {}, {});
+  report::Series w = line("|W a|", report::kVermillion), p = line("|p|", report::kBlue, 1.6, true);
+  report::Series off = line("", report::kPurple);
   for (const std::vector<double>& row : table.rows) {
     add_point(w, row[0], row[1]);
     add_point(p, row[0], row[2]);

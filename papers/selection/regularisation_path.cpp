@@ -6,8 +6,10 @@
 #include <cmath>
 
 #include "attractor/space/space.hpp"
+#include "papers/directions.hpp"
 #include "papers/entry.hpp"
-#include "papers/selection/training_pictures.hpp"
+#include "papers/pictures.hpp"
+#include "papers/select_run.hpp"
 
 namespace attractor::papers {
 namespace {
@@ -89,7 +91,7 @@ std::vector<PageFigure> draw(const Table& table, const Table& far) {
       .x = {.label = "radius R", .scale = report::Scale::log},
       .y = {.label = "angle to the max-margin direction", .scale = report::Scale::log}};
   for (std::size_t k = 0; k < kCases.size(); ++k) {
-    report::Series series = line(kCases[k].name, report::kPalette[k], {}, {});
+    report::Series series = line(kCases[k].name, report::kPalette[k]);
     for (std::size_t row = 0; row < table.rows.size(); ++row)
       if (table.labels[row] == kCases[k].name)
         add_point(series, table.rows[row][0], table.rows[row][3]);
@@ -98,7 +100,7 @@ std::vector<PageFigure> draw(const Table& table, const Table& far) {
     panel.series.push_back(std::move(series));
     panel.series.push_back(std::move(dots));
   }
-  report::Series more = line("three inputs of seven tokens", report::kSky, {}, {});
+  report::Series more = line("three inputs of seven tokens", report::kSky);
   for (const std::vector<double>& row : far.rows) add_point(more, row[0], row[1]);
   panel.series.push_back(std::move(more));
   panel.series.push_back(line("1 / R", report::kInk, {1, 300}, {1, 1.0 / 300}, true));

@@ -5,7 +5,10 @@
 #include <algorithm>
 
 #include "attractor/space/space.hpp"
+#include "papers/directions.hpp"
 #include "papers/entry.hpp"
+#include "papers/pictures.hpp"
+#include "papers/select_run.hpp"
 #include "papers/selection/training_pictures.hpp"
 
 namespace attractor::papers {

@@ -4,7 +4,10 @@
 #include <cmath>
 
 #include "attractor/experiment/select_plane.hpp"
+#include "papers/directions.hpp"
 #include "papers/entry.hpp"
+#include "papers/pictures.hpp"
+#include "papers/select_run.hpp"
 #include "papers/selection/training_pictures.hpp"
 
 namespace attractor::papers {

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "attractor/space/space.hpp"
+#include "papers/pictures.hpp"
+#include "papers/select_run.hpp"
 
 namespace attractor::papers {
 
@@ -61,37 +63,12 @@ report::Panel plane_panel(std::string title, const std::vector<PlanePath>& paths
   return panel;
 }
 
-Series line(std::string title, report::Colour colour, std::vector<double> x, std::vector<double> y,
-            bool dashed) {
-  return {.title = std::move(title),
-          .x = std::move(x),
-          .y = std::move(y),
-          .colour = colour,
-          .width = dashed ? 1.6 : 2.2,
-          .dashed = dashed};
-}
-
 Series against_steps(const SelectRecord& r, double SelectMoment::*column, report::Colour colour,
                      std::string title) {
-  Series series = line(std::move(title), colour, {}, {});
+  Series series = line(std::move(title), colour);
   for (const SelectMoment& m : r.series)
     if (m.steps >= 1) add_point(series, m.steps, m.*column);
   return series;
-}
-
-PageFigure figure_of(std::string id, std::vector<report::Panel> panels, std::string caption,
-                     double height) {
-  std::ptrdiff_t entries = 0;
-  for (const report::Panel& panel : panels)
-    entries = std::max(entries, std::count_if(panel.series.begin(), panel.series.end(),
-                                              [](const Series& s) { return !s.title.empty(); }));
-  PageFigure result{.figure = {.id = std::move(id)}, .caption = std::move(caption)};
-  result.wide = panels.size() > 1;
-  result.figure.columns = panels.size();
-  result.figure.width = panels.size() > 1 ? 1120 : 620;
-  result.figure.height = height + 17 * static_cast<double>(entries);
-  result.figure.panels = std::move(panels);
-  return result;
 }
 
 }  // namespace attractor::papers

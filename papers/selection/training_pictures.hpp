@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "papers/training_tools.hpp"
+#include "papers/select_run.hpp"
 
 namespace attractor::papers {
 
@@ -27,13 +27,8 @@ struct PlaneRay {
 report::Panel plane_panel(std::string title, const std::vector<PlanePath>& paths,
                           const std::vector<PlaneRay>& rays);
 
-report::Series line(std::string title, report::Colour colour, std::vector<double> x,
-                    std::vector<double> y, bool dashed = false);
 /// A column of a run against its steps, from step 1.
 report::Series against_steps(const SelectRecord& record, double SelectMoment::*column,
                              report::Colour colour, std::string title);
-/// Panels side by side, with room for their legends.
-PageFigure figure_of(std::string id, std::vector<report::Panel> panels, std::string caption,
-                     double height = 400);
 
 }  // namespace attractor::papers

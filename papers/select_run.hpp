@@ -1,10 +1,10 @@
-// What the experiments on training share: runs of problems by name or as they stand, the authors'
-// keys, and weights at a given step.
+// Runs of `attractor select` that end early if the effort says so, of problems by name or as they
+// stand, and their weights at a given step.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "attractor/experiment/select_experiment.hpp"
 #include "papers/entry.hpp"
@@ -15,7 +15,6 @@ using experiment::SelectMoment;
 using experiment::SelectParameters;
 using experiment::SelectRecord;
 
-/// `attractor select` that ends early if the effort's context says so.
 SelectRecord select(const SelectParameters& parameters, const Effort& effort);
 /// The same from another start and for a problem without a name: training, its moments, and the
 /// max-margin solution of the tokens it selects; no theory beyond that.
@@ -23,9 +22,6 @@ SelectRecord train(const SelectParameters& parameters, training::Problem problem
                    const Effort& effort);
 /// "multi,seed=3"
 training::Problem example_named(const std::string& name);
-/// The keys and scores of the authors' multi_input experiment, seed 0, as they ran it: 24-bit
-/// numbers.
-training::Problem published_multi();
 
 /// How many outputs of a run, which are even in log time, record every step up to `step`.
 std::uint64_t outputs_to(std::uint64_t step, std::uint64_t steps);
@@ -33,11 +29,5 @@ std::uint64_t outputs_to(std::uint64_t step, std::uint64_t steps);
 std::span<const double> weights_at(const SelectRecord& record, std::uint64_t step);
 std::span<const double> other_at(const SelectRecord& record, std::size_t other, std::uint64_t step);
 const SelectMoment& moment_at(const SelectRecord& record, std::uint64_t step);
-
-double cosine(std::span<const double> a, std::span<const double> b);
-/// Of the first two coordinates, radians.
-double angle(std::span<const double> p);
-/// |a - b| over the coordinates of b.
-double apart(std::span<const double> a, std::span<const double> b);
 
 }  // namespace attractor::papers
