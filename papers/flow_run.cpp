@@ -1,5 +1,8 @@
 #include "papers/flow_run.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <cmath>
 
 namespace attractor::papers {
@@ -9,6 +12,14 @@ FlowRecord flow_of(const FlowParameters& parameters, const Effort& effort) {
   if (record.series.empty()) record.series.emplace_back();
   if (record.snapshots.empty()) record.snapshots.emplace_back();
   return record;
+}
+
+FlowParameters at_angles(std::span<const double> angles) {
+  FlowParameters p;
+  p.init = "angles";
+  p.angles = fmt::format("{}", fmt::join(angles, ","));
+  p.dim = 2;
+  return p;
 }
 
 std::vector<double> column(const FlowRecord& record, double observe::Observation::*value) {

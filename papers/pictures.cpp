@@ -40,6 +40,17 @@ Series scatter(std::string title, std::span<const double> tokens, std::size_t di
   return series;
 }
 
+PageFigure two_columns(std::string id, std::vector<report::Panel> panels, std::string caption,
+                       double height) {
+  return {{.id = std::move(id),
+           .panels = std::move(panels),
+           .columns = 2,
+           .width = 1120,
+           .height = height},
+          std::move(caption),
+          true};
+}
+
 PageFigure picture(std::string id, std::string title, std::vector<report::Panel> panels,
                    std::string caption) {
   PageFigure result{.caption = std::move(caption), .wide = panels.size() > 1};

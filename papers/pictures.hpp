@@ -20,6 +20,9 @@ report::Series dots(std::string title, report::Colour colour, double size = 3.5)
 report::Series scatter(std::string title, std::span<const double> tokens, std::size_t dim,
                        report::Colour colour, double size = 3);
 
+/// Two columns of panels.
+PageFigure two_columns(std::string id, std::vector<report::Panel> panels, std::string caption,
+                       double height);
 /// Up to three columns of panels.
 PageFigure picture(std::string id, std::string title, std::vector<report::Panel> panels,
                    std::string caption);

@@ -50,6 +50,12 @@ std::size_t nearest(const SelectRecord& r, std::uint64_t step) {
   return best;
 }
 
+std::span<const double> part(std::span<const double> trajectory, const SelectRecord& r,
+                             std::size_t moment) {
+  const std::size_t size = trajectory.size() / r.series.size();
+  return trajectory.subspan(moment * size, size);
+}
+
 }  // namespace
 
 SelectRecord select(const SelectParameters& parameters, const Effort& effort) {
@@ -88,6 +94,13 @@ training::Problem example_named(const std::string& name) {
   return experiment::load_problem("example:" + name, {}, 0);
 }
 
+training::MaxMargin margin_of(const training::Problem& problem, const std::string& train,
+                              std::vector<std::size_t> chosen) {
+  const Objective objective(problem, training::Loss::logistic, training::trained_named(train));
+  if (chosen.empty()) chosen = training::best_tokens(objective);
+  return training::AttSvm(objective).solve(std::move(chosen));
+}
+
 std::uint64_t outputs_to(std::uint64_t step, std::uint64_t steps) {
   const double half_step = 2 * static_cast<double>(step) * std::log(static_cast<double>(steps));
   return static_cast<std::uint64_t>(half_step) + 2;
@@ -97,15 +110,12 @@ const SelectMoment& moment_at(const SelectRecord& r, std::uint64_t step) {
   return r.series[nearest(r, step)];
 }
 
-std::span<const double> weights_at(const SelectRecord& r, std::uint64_t step) {
-  const std::size_t size = r.trajectory.size() / r.series.size();
-  return std::span(r.trajectory).subspan(nearest(r, step) * size, size);
+std::span<const double> weights_of(const SelectRecord& r, std::size_t moment) {
+  return part(r.trajectory, r, moment);
 }
 
-std::span<const double> other_at(const SelectRecord& r, std::size_t other, std::uint64_t step) {
-  const std::vector<double>& path = r.others[other].trajectory;
-  const std::size_t size = path.size() / r.series.size();
-  return std::span(path).subspan(nearest(r, step) * size, size);
+std::span<const double> weights_at(const SelectRecord& r, std::uint64_t step, std::size_t start) {
+  return part(start == 0 ? r.trajectory : r.others[start - 1].trajectory, r, nearest(r, step));
 }
 
 }  // namespace attractor::papers

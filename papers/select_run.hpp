@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "attractor/experiment/select_experiment.hpp"
 #include "papers/entry.hpp"
@@ -23,11 +24,18 @@ SelectRecord train(const SelectParameters& parameters, training::Problem problem
 /// "multi,seed=3"
 training::Problem example_named(const std::string& name);
 
+/// The max-margin solution of these tokens (none: the best) where `train` is what is trained.
+training::MaxMargin margin_of(const training::Problem& problem, const std::string& train,
+                              std::vector<std::size_t> chosen = {});
+
 /// How many outputs of a run, which are even in log time, record every step up to `step`.
 std::uint64_t outputs_to(std::uint64_t step, std::uint64_t steps);
-/// Weights at the recorded moment nearest to a step, of the run itself or of another start.
-std::span<const double> weights_at(const SelectRecord& record, std::uint64_t step);
-std::span<const double> other_at(const SelectRecord& record, std::size_t other, std::uint64_t step);
+/// Weights at a moment of the series.
+std::span<const double> weights_of(const SelectRecord& record, std::size_t moment);
+/// Weights at the recorded moment nearest to a step; start 0 is the run's own, then come the
+/// others.
+std::span<const double> weights_at(const SelectRecord& record, std::uint64_t step,
+                                   std::size_t start = 0);
 const SelectMoment& moment_at(const SelectRecord& record, std::uint64_t step);
 
 }  // namespace attractor::papers

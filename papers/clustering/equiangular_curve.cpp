@@ -8,9 +8,10 @@
 
 #include "attractor/depth/batch_flow.hpp"
 #include "attractor/meanfield/equiangular.hpp"
-#include "attractor/meanfield/equiangular_layers.hpp"
+#include "papers/clustering/phase_diagrams.hpp"
 #include "papers/entry.hpp"
 #include "papers/flow_run.hpp"
+#include "papers/pictures.hpp"
 
 namespace attractor::papers {
 namespace {
@@ -62,13 +63,9 @@ double random_time(const Exact& e, std::size_t dim, const Effort& effort) {
   return result.stopped ? kNone : passing(plan.outputs, result.mean, 0.5);
 }
 
-/// The first layer of step 0.1 at which equiangular tokens have that cosine.
+/// By layers of softmax attention.
 double layer_time(const Exact& e) {
-  if (e.rule != Rule::softmax) return kNone;
-  const std::vector<meanfield::EquiangularLayer> states = layers(problem(e), 0.1, 1000);
-  for (std::size_t k = 0; k < states.size(); ++k)
-    if (states[k].gap() <= 1e-3) return 0.1 * static_cast<double>(k);
-  return kNone;
+  return e.rule == Rule::softmax ? papers::layer_time(problem(e), 1000) : kNone;
 }
 
 void compare(const Exact& e, Table& table, std::vector<Check>& checks, const Effort& effort) {
@@ -90,9 +87,8 @@ void compare(const Exact& e, Table& table, std::vector<Check>& checks, const Eff
 }
 
 report::Panel time_panel(const Table& table) {
-  report::Series exact{.title = "equiangular, exact", .colour = report::kInk, .width = 2.5};
-  report::Series scheme{
-      .title = "equiangular, layers of step 0.1", .colour = report::kGrey, .dashed = true};
+  report::Series exact = line("equiangular, exact", report::kInk, 2.5),
+                 scheme = line("equiangular, layers of step 0.1", report::kGrey, 2, true);
   for (double beta = 0; beta <= 6.01; beta += 0.25) {
     const Exact e{Rule::softmax, beta, 0};
     add_point(exact, beta, meanfield::EquiangularFlow(problem(e)).arrival(0.999).time());
@@ -105,8 +101,7 @@ report::Panel time_panel(const Table& table) {
   const char* names[] = {"random, d = 32", "random, d = 128", "random, d = 1024",
                          "random, d = 10^{6}"};
   for (std::size_t k = 0; k < 4; ++k) {
-    report::Series points{
-        .title = names[k], .mark = report::Mark::points, .colour = report::kPalette[k], .size = 4};
+    report::Series points = dots(names[k], report::kPalette[k], 4);
     for (std::size_t r = 0; r < table.rows.size(); ++r)
       if (table.labels[r] == "softmax") add_point(points, table.rows[r][0], table.rows[r][3 + k]);
     panel.series.push_back(points);
@@ -130,16 +125,15 @@ report::Panel path_panel(const Effort& effort, std::vector<Check>& checks) {
     p.outputs = 24;
     p.tolerance = 1e-4;
     p.snapshots = "2";
-    report::Series line{.title = fmt::format("β = {}", beta), .colour = report::kPalette[colour]};
-    report::Series points{
-        .mark = report::Mark::points, .colour = report::kPalette[colour++], .size = 4};
+    report::Series exact = line(fmt::format("β = {}", beta), report::kPalette[colour], 2),
+                   points = dots("", report::kPalette[colour++], 4);
     double worst = 0;
-    for (double t = 0; t <= 12; t += 0.1) add_point(line, t, curve.at(std::log(t)).cosine);
+    for (double t = 0; t <= 12; t += 0.1) add_point(exact, t, curve.at(std::log(t)).cosine);
     for (const observe::Observation& o : flow_of(p, effort).series) {
       add_point(points, o.time, o.mean_cosine);
       worst = std::max(worst, std::abs(o.mean_cosine - curve.at(std::log(o.time)).cosine));
     }
-    panel.series.push_back(std::move(line));
+    panel.series.push_back(std::move(exact));
     panel.series.push_back(std::move(points));
     // A start's mean cosine is off by 0.0014, which is 0.022 of time, three times that in all.
     if (beta < 2)
@@ -171,14 +165,9 @@ Finding run(const Effort& effort) {
       five[1], five[4], five[5], five[6], five[2]);
   finding.answer.tables = {table};
   finding.answer.draw = [table, path] {
-    return std::vector<PageFigure>{
-        {{.id = "curve",
-          .panels = {time_panel(table), path},
-          .columns = 2,
-          .width = 1120,
-          .height = 440},
-         "Left: when half of all pairs have met. Right: lines are exact, points are tokens.",
-         true}};
+    return std::vector{two_columns(
+        "curve", {time_panel(table), path},
+        "Left: when half of all pairs have met. Right: lines are exact, points are tokens.", 440)};
   };
   return finding;
 }

@@ -23,21 +23,18 @@ Table compare_shares(const Effort& effort, std::vector<Check>& checks) {
   p.replicates = effort.quick ? 256 : 2048;
   p.beta = "9";
   p.outputs = 6;
-  const Answer published = ask(p, effort.context);
-  p.scheme = "rk4";
-  const Answer flow = ask(p, effort.context);
+  const Schemes schemes = both_schemes(p, effort);
   if (effort.context.stopped()) return table;
   for (std::size_t k = 0; k < 4; ++k) {
-    const std::vector<double>&ours = phase_at(published, kTimes[k]),
-          &exact = phase_at(flow, kTimes[k]);
-    table.rows.push_back({kTimes[k], kShares[k], ours[2], ours[3], exact[2]});
+    const Shares at = schemes.at(kTimes[k]);
+    table.rows.push_back({kTimes[k], kShares[k], at.published, at.error, at.flow});
     // Three standard errors of a difference; the script's error is that of its 256 replicates.
-    const double script = ours[3] * std::sqrt(static_cast<double>(p.replicates) / 256.0);
-    checks.push_back(near(fmt::format("share of pairs at beta = 9, t = {}", kTimes[k]), ours[2],
-                          kShares[k], 3 * std::hypot(ours[3], script)));
+    const double script = at.error * std::sqrt(static_cast<double>(p.replicates) / 256.0);
+    checks.push_back(near(fmt::format("share of pairs at beta = 9, t = {}", kTimes[k]),
+                          at.published, kShares[k], 3 * std::hypot(at.error, script)));
     checks.push_back(
         at_least(fmt::format("flow ahead of the published scheme at t = {}", kTimes[k]),
-                 exact[2] - ours[2], -2 * ours[3]));
+                 at.flow - at.published, -2 * at.error));
   }
   return table;
 }

@@ -3,11 +3,9 @@
 // published scheme x <- normalise(x + 0.1 A) is some 10 % behind it.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "attractor/meanfield/equiangular.hpp"
-#include "attractor/meanfield/equiangular_layers.hpp"
 #include "papers/clustering/phase_diagrams.hpp"
 #include "papers/entry.hpp"
 
@@ -38,34 +36,24 @@ Table compare_shares(const Effort& effort, std::vector<Check>& checks) {
     p.beta = fmt::format("{}", m.beta);
     p.outputs = 6;
     p.replicates = effort.quick ? 256 : 2048;
-    const Answer published = ask(p, effort.context);
-    p.scheme = "rk4";
-    const Answer flow = ask(p, effort.context);
+    const Schemes schemes = both_schemes(p, effort);
     if (effort.context.stopped()) return table;
     for (std::size_t k = 0; k < 4; ++k) {
-      const std::vector<double>&ours = phase_at(published, kTimes[k]),
-            &exact = phase_at(flow, kTimes[k]);
-      table.rows.push_back(
-          {static_cast<double>(m.dim), m.beta, kTimes[k], m.share[k], ours[2], ours[3], exact[2]});
+      const Shares at = schemes.at(kTimes[k]);
+      table.rows.push_back({static_cast<double>(m.dim), m.beta, kTimes[k], m.share[k], at.published,
+                            at.error, at.flow});
       // Three standard errors of a difference of two samples, and half of the last digit given.
-      const double script = ours[3] * std::sqrt(effort.quick ? 1.0 : 8.0);
+      const double script = at.error * std::sqrt(effort.quick ? 1.0 : 8.0);
       checks.push_back(
           near(fmt::format("share of pairs at d = {}, beta = {}, t = {}", m.dim, m.beta, kTimes[k]),
-               ours[2], m.share[k], 3 * std::hypot(ours[3], script) + 5e-4));
+               at.published, m.share[k], 3 * std::hypot(at.error, script) + 5e-4));
     }
+    const Shares front = schemes.at(m.front);
     checks.push_back(
         at_least(fmt::format("lead of the flow over the scheme at d = {}, t = {}", m.dim, m.front),
-                 phase_at(flow, m.front)[2] - phase_at(published, m.front)[2], 0));
+                 front.flow - front.published, 0));
   }
   return table;
-}
-
-/// The first layer at which equiangular tokens have that cosine.
-double scheme_time(const meanfield::Equiangular& problem) {
-  const std::vector<meanfield::EquiangularLayer> states = layers(problem, 0.1, 3000);
-  const auto at = std::find_if(states.begin(), states.end(),
-                               [](const auto& state) { return state.gap() <= 1e-3; });
-  return 0.1 * static_cast<double>(at - states.begin());
 }
 
 Table compare_lag(std::vector<Check>& checks) {
@@ -75,7 +63,7 @@ Table compare_lag(std::vector<Check>& checks) {
   for (const auto& [beta, exact, scheme] : kLag) {
     const meanfield::Equiangular problem{.tokens = 32, .beta = beta};
     const double flow = meanfield::EquiangularFlow(problem).arrival(0.999).time();
-    const double ours = scheme_time(problem);
+    const double ours = layer_time(problem, 3000);
     table.rows.push_back({beta, flow, ours, 100 * (ours / flow - 1)});
     checks.push_back(near(fmt::format("exact time to cosine 0.999 at beta = {}", beta), flow, exact,
                           beta < 6 ? 0.005 : 0.05));
@@ -102,13 +90,11 @@ Finding run(const Effort& effort) {
       "{:.3f} for d = 128, β = 7, as in the authors' script; the flow itself is ahead: {:.3f} and "
       "{:.3f}.",
       low[4], low[5], high[4], high[5], low[6], high[6]);
-  finding.answer.draw = [diagrams] {
-    return std::vector{phase_figure(
-        "phase", diagrams.answers, diagrams.titles,
-        "Share of pairs with cosine at least 0.999 for 32 tokens, by the published scheme. The "
-        "line is where equiangular tokens reach that cosine, exactly: as d grows the boundary of "
-        "collapse approaches it.")};
-  };
+  finding.answer.draw = drawn(
+      diagrams,
+      "Share of pairs with cosine at least 0.999 for 32 tokens, by the published scheme. The "
+      "line is where equiangular tokens reach that cosine, exactly: as d grows the boundary of "
+      "collapse approaches it.");
   return finding;
 }
 

@@ -9,6 +9,7 @@
 #include "papers/clustering/random_weights.hpp"
 #include "papers/entry.hpp"
 #include "papers/flow_run.hpp"
+#include "papers/pictures.hpp"
 
 namespace attractor::papers {
 namespace {
@@ -112,11 +113,11 @@ report::Panel diagram(const RandomWeights& w, const Effort& effort) {
 
 Finding run(const Effort& effort) {
   Finding finding;
-  report::Figure figure{.id = "span", .columns = 2, .width = 1120, .height = 1140};
+  std::vector<report::Panel> panels;
   const std::vector<RandomWeights> drawn = {{"gaussian"},          {"wigner"},
                                             {"gaussian", "qk"},    {"wigner", "qk"},
                                             {"gaussian", "qk", 1}, {"gaussian", "minus-qk"}};
-  for (const RandomWeights& w : drawn) figure.panels.push_back(diagram(w, effort));
+  for (const RandomWeights& w : drawn) panels.push_back(diagram(w, effort));
   finding.answer.tables = {compare(effort, finding.checks)};
   check_theorems(effort, finding.checks);
   if (effort.context.stopped()) return finding;
@@ -126,13 +127,13 @@ Finding run(const Effort& effort) {
       "= 20, β = 9 ({:.2f}); V = −B gathers {:.2f} of all pairs, V = −Bᵀ as in the authors' script "
       "{:.2f}.",
       rows[0][7], rows[1][7], rows[2][3], rows[8][3]);
-  finding.answer.draw = [figure] {
-    return std::vector<PageFigure>{
-        {figure,
-         "Span dimension (Gram eigenvalues above 1e-3) of 32 tokens in dimension 32, by the "
-         "published scheme of step 0.1; B = Q^{T}K with entries of variance 1, V = ±B/√d; "
-         "Wigner matrices have random signs.",
-         true}};
+  finding.answer.draw = [panels] {
+    return std::vector{two_columns(
+        "span", panels,
+        "Span dimension (Gram eigenvalues above 1e-3) of 32 tokens in dimension 32, by the "
+        "published scheme of step 0.1; B = Q^{T}K with entries of variance 1, V = ±B/√d; "
+        "Wigner matrices have random signs.",
+        1140)};
   };
   return finding;
 }

@@ -8,6 +8,7 @@
 #include "attractor/experiment/token_figure.hpp"
 #include "papers/entry.hpp"
 #include "papers/flow_run.hpp"
+#include "papers/pictures.hpp"
 #include "papers/points.hpp"
 #include "papers/textbook_layer.hpp"
 
@@ -49,27 +50,20 @@ double textbook_error(const FlowRecord& record) {
 }
 
 PageFigure curves(const FlowRecord& layers, const FlowRecord& flow) {
-  const auto line = [](const FlowRecord& r, double Observation::*value, report::Colour colour,
-                       std::string title) {
-    report::Series series{.title = std::move(title), .colour = colour};
-    for (const Observation& o : r.series) add_point(series, o.time, o.*value);
-    return series;
+  const auto panel = [&](report::Axis y, double Observation::*value) {
+    report::Series published = line("layers of step 0.1", report::kOrange, 2),
+                   converged = line("flow", report::kBlue, 2);
+    for (const Observation& o : layers.series) add_point(published, o.time, o.*value);
+    for (const Observation& o : flow.series) add_point(converged, o.time, o.*value);
+    return report::Panel{
+        .x = {.label = "time t"}, .y = std::move(y), .series = {published, converged}};
   };
-  const std::string published = "layers of step 0.1", converged = "flow";
-  report::Panel energy{.x = {.label = "time t"}, .y = {.label = "energy / its maximum"}};
-  energy.series = {line(layers, &Observation::energy_ratio, report::kOrange, published),
-                   line(flow, &Observation::energy_ratio, report::kBlue, converged)};
-  report::Panel gap{.x = {.label = "time t"},
-                    .y = {.label = "1 − mean cosine", .scale = report::Scale::log}};
-  gap.series = {line(layers, &Observation::one_minus_mean_cosine, report::kOrange, published),
-                line(flow, &Observation::one_minus_mean_cosine, report::kBlue, converged)};
-  return {{.id = "curves",
-           .panels = {std::move(energy), std::move(gap)},
-           .columns = 2,
-           .width = 1120,
-           .height = 380},
-          "The same tokens by the published scheme and by the flow, which gathers faster.",
-          true};
+  return two_columns(
+      "curves",
+      {panel({.label = "energy / its maximum"}, &Observation::energy_ratio),
+       panel({.label = "1 − mean cosine", .scale = report::Scale::log},
+             &Observation::one_minus_mean_cosine)},
+      "The same tokens by the published scheme and by the flow, which gathers faster.", 380);
 }
 
 Finding run(const Effort& effort) {

@@ -7,6 +7,7 @@
 
 #include "papers/entry.hpp"
 #include "papers/flow_run.hpp"
+#include "papers/limits/labelled_order.hpp"
 #include "papers/pictures.hpp"
 
 namespace attractor::papers {
@@ -21,9 +22,8 @@ double exact_order(double time) {
   return std::sqrt(odds / (1 + odds));
 }
 
-FlowParameters circle(double beta, double time) {
-  FlowParameters p;
-  p.dim = 2;
+FlowParameters on_circle(const std::vector<double>& angles, double beta, double time) {
+  FlowParameters p = at_angles(angles);
   p.beta = beta;
   p.time = time;
   p.tolerance = 1e-11;
@@ -35,35 +35,19 @@ FlowParameters circle(double beta, double time) {
 /// A Moebius image of a regular polygon stays one: finitely many tokens follow the law exactly, but
 /// for R^n of aliasing, 2e-11 at t = 3.
 FlowRecord wrapped_cauchy(const std::string& rule, double beta, const Effort& effort) {
-  FlowParameters p = circle(beta, 6);
   const int n = 120;
   const double ratio = (1 - kOrder) / (1 + kOrder);
+  std::vector<double> angles;
   for (int i = 0; i < n; ++i)
-    p.angles += fmt::format("{}{:.17g}", i > 0 ? "," : "",
-                            2 * std::atan(ratio * std::tan(pi * ((i + 0.5) / n - 0.5))));
-  p.init = "angles";
+    angles.push_back(2 * std::atan(ratio * std::tan(pi * ((i + 0.5) / n - 0.5))));
+  FlowParameters p = on_circle(angles, beta, 6);
   p.dynamics = rule;
   p.outputs = 60;
   return flow_of(p, effort);
 }
 
-/// theta = 2 pi u + sin(2 pi u)/2 at 256 labels: the sums are exact to 1e-12.
-double labelled_order(const std::string& rule, double beta, double time, const Effort& effort) {
-  FlowParameters p = circle(beta, time);
-  p.init = "circle";
-  p.tokens = 256;
-  p.mode = 1;
-  p.amplitude = 0.5;
-  p.phase = pi / 2;
-  p.dynamics = rule;
-  p.outputs = 1;
-  return flow_of(p, effort).series.back().order_parameter;
-}
-
 double pair_angle(const Effort& effort) {
-  FlowParameters p = circle(0, 1.5);
-  p.init = "angles";
-  p.angles = "0,2";
+  FlowParameters p = on_circle({0, 2}, 0, 1.5);
   p.outputs = 1;
   return std::acos(flow_of(p, effort).series.back().mean_cosine);
 }

@@ -10,6 +10,7 @@
 #include "attractor/experiment/meanfield_experiment.hpp"
 #include "papers/entry.hpp"
 #include "papers/flow_run.hpp"
+#include "papers/limits/labelled_order.hpp"
 #include "papers/sample.hpp"
 
 namespace attractor::papers {
@@ -30,15 +31,14 @@ Sample kernel_errors(double truth, const Effort& effort) {
     std::vector<double> squares;
     for (int r = 0; r < replicates && !effort.context.stopped(); ++r) {
       const Stream stream(static_cast<std::uint64_t>(r), "mean_field_limit");
-      FlowParameters p;
-      p.init = "angles";
+      std::vector<double> angles;
       for (int i = 0; i < n; ++i) {
         const double u =
             2 * std::numbers::pi *
             stream.uniform(static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(i));
-        p.angles += fmt::format("{}{:.17g}", i > 0 ? "," : "", u + 0.5 * std::sin(u));
+        angles.push_back(u + 0.5 * std::sin(u));
       }
-      p.dim = 2;
+      FlowParameters p = at_angles(angles);
       p.beta = 1;
       p.time = 1;
       p.outputs = 1;
@@ -59,21 +59,6 @@ Sample kernel_errors(double truth, const Effort& effort) {
     sample.error.push_back(standard_error(squares) / (2 * sample.rms.back()));
   }
   return sample;
-}
-
-double labelled_order(double beta, const Effort& effort) {
-  FlowParameters p;
-  p.init = "circle";
-  p.tokens = 256;
-  p.mode = 1;
-  p.amplitude = 0.5;
-  p.phase = std::numbers::pi / 2;
-  p.dim = 2;
-  p.beta = beta;
-  p.time = 1;
-  p.outputs = 1;
-  p.tolerance = 1e-11;
-  return flow_of(p, effort).series.back().order_parameter;
 }
 
 double value(const Answer& answer, const char* key) { return answer.values.at(key).get<double>(); }
@@ -106,7 +91,6 @@ Finding run(const Effort& effort) {
                last = sample.error.back() / sample.rms.back();
   // The slope of three equally spaced points is that of the outer ones.
   const double error = std::hypot(first, last) / (log_n.back() - log_n.front());
-  const Json& slopes = finding.answer.values;
   finding.checks = {
       near("slope of the rms first moment in ln n", value(finding.answer, "slope"), -0.5,
            3 * value(finding.answer, "slope_error")),
@@ -115,13 +99,14 @@ Finding run(const Effort& effort) {
       near("slope for tokens moved by the kernel", fit, -0.5, 3 * error),
       near("|m_1| of the density at beta = 1, t = 1", value(finding.answer, "order_parameter"),
            truth, 1e-9),
-      near("the same of 256 labels moved by the kernel", labelled_order(1, effort), truth, 1e-9),
-      near("the same at beta = 4", labelled_order(4, effort), 0.2958528176843, 1e-9)};
+      near("the same of 256 labels moved by the kernel", labelled_order("sa", 1, 1, effort), truth,
+           1e-9),
+      near("the same at beta = 4", labelled_order("sa", 4, 1, effort), 0.2958528176843, 1e-9)};
   finding.answer.headline = fmt::format(
       "The distance of n tokens from the density falls with exponent {:.3f} ± {:.3f} (first "
       "moment) and {:.3f} ± {:.3f} (W_{{1}}); theory −1/2.",
-      slopes.at("slope").get<double>(), slopes.at("slope_error").get<double>(),
-      slopes.at("w1_slope").get<double>(), slopes.at("w1_slope_error").get<double>());
+      value(finding.answer, "slope"), value(finding.answer, "slope_error"),
+      value(finding.answer, "w1_slope"), value(finding.answer, "w1_slope_error"));
   finding.answer.tables.insert(finding.answer.tables.begin(), std::move(table));
   auto usual = finding.answer.draw;
   finding.answer.draw = [usual] {

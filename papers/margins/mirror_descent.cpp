@@ -47,7 +47,7 @@ void draw_way(const SelectRecord& r, double q, report::Colour colour, report::Pa
   const std::string name = fmt::format("q = {}", q);
   report::Series series = line(name, colour), way = series;
   for (std::size_t m = 1; m < r.series.size(); ++m) {
-    const auto at = std::span(r.trajectory).subspan(3 * m, 2);
+    const auto at = weights_of(r, m).first(2);
     const double missing = 1 - cosine(at, exact);
     if (missing > 1e-14) add_point(series, r.series[m].log10_time, missing);
     if (norm(at) > 0.02) add_point(way, at[0] / norm(at), at[1] / norm(at));

@@ -26,11 +26,6 @@ training::Problem problem_of(std::uint64_t seed) {
   return p;
 }
 
-training::MaxMargin margin(const training::Problem& p, const char* train) {
-  const training::Objective objective(p, training::Loss::logistic, training::trained_named(train));
-  return training::AttSvm(objective).solve(training::best_tokens(objective));
-}
-
 /// (tr M)^2 / tr M^2 of M = W W^T: the number of equal singular values that would spread as much.
 double effective_rank(std::span<const double> w, std::size_t d) {
   double trace = 0, square = 0;
@@ -83,7 +78,7 @@ Solutions solve_all(std::uint64_t problems, const Effort& effort) {
   Solutions all;
   for (std::uint64_t seed = 0; seed < problems && !effort.context.stopped(); ++seed) {
     const training::Problem p = problem_of(seed);
-    const training::MaxMargin f = margin(p, "W"), n = margin(p, "KQ");
+    const training::MaxMargin f = margin_of(p, "W"), n = margin_of(p, "KQ");
     all.table.rows.push_back({static_cast<double>(seed), static_cast<double>(f.rank),
                               static_cast<double>(n.rank), f.norm, n.norm, n.relative_gap});
     all.gap = std::max(all.gap, n.relative_gap);

@@ -49,13 +49,6 @@ training::Problem random_problem(std::uint64_t seed) {
   return p;
 }
 
-/// The max-margin solution that training of the other kind would prefer.
-training::MaxMargin margin(const SelectRecord& r, const char* train) {
-  const training::Objective objective(r.problem, training::Loss::logistic,
-                                      training::trained_named(train));
-  return training::AttSvm(objective).solve(r.selected);
-}
-
 SelectRecord flow(const char* kind, double log10_time, const Effort& effort) {
   training::Problem problem = small_problem();
   for (double& x : problem.key_factor = layer_start(0, "K", 3)) x *= 0.1;
@@ -107,7 +100,7 @@ Pair compare(const char* kind, const char* other, const char* optimizer, std::ui
   p.steps = 2000;
   p.outputs = 2;
   const SelectRecord r = train(p, random_problem(seed), effort);
-  return {r.cosine, cosine(r.attention, margin(r, other).solution)};
+  return {r.cosine, cosine(r.attention, margin_of(r.problem, other, r.selected).solution)};
 }
 
 PageFigure draw(const Table& table) {
@@ -119,15 +112,12 @@ PageFigure draw(const Table& table) {
   const report::Colour colours[] = {report::kBlue, report::kSky, report::kVermillion,
                                     report::kOrange};
   for (std::size_t k = 0; k < 4; ++k) {
-    report::Series dots{.title = titles[k],
-                        .mark = report::Mark::points,
-                        .colour = colours[k],
-                        .size = k % 2 == 0 ? 6.0 : 3.0};
+    report::Series ends = dots(titles[k], colours[k], k % 2 == 0 ? 6 : 3);
     for (const std::vector<double>& row : table.rows) {
       const std::size_t at = 1 + 2 * k;
-      add_point(dots, row[k < 2 ? at : at + 1], row[k < 2 ? at + 1 : at]);
+      add_point(ends, row[k < 2 ? at : at + 1], row[k < 2 ? at + 1 : at]);
     }
-    panel.series.push_back(std::move(dots));
+    panel.series.push_back(std::move(ends));
   }
   return figure_of(
       "cosines", {std::move(panel)},

@@ -71,11 +71,9 @@ Gathering judge(const FlowRecord& record, std::size_t snapshot) {
 
 /// 1 - cosine of two causal tokens, first 90 degrees apart, beta = 4, when theory says 1e-3.
 double pair_gap(const Effort& effort) {
-  FlowParameters p;
+  const double angles[] = {0, pi / 2};
+  FlowParameters p = at_angles(angles);
   p.mask = "causal";
-  p.init = "angles";
-  p.angles = fmt::format("0,{:.17g}", pi / 2);
-  p.dim = 2;
   p.beta = 4;
   p.time = 21.66241401999;
   p.tolerance = 1e-12;

@@ -3,7 +3,6 @@
 // (meanfield/cluster_pair.hpp), and lifts the energy to the next sum of squared masses. The paper
 // speeds time up by log(beta)/|grad E| to see all steps; here time is the true one, on a log axis.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +11,7 @@
 #include "papers/entry.hpp"
 #include "papers/flow_run.hpp"
 #include "papers/metastability/next_merger.hpp"
+#include "papers/pictures.hpp"
 
 namespace attractor::papers {
 namespace {
@@ -23,10 +23,7 @@ std::vector<double> start_angles(double beta) {
 }
 
 FlowParameters parameters(double beta) {
-  FlowParameters p;
-  p.init = "angles";
-  p.angles = fmt::format("{}", fmt::join(start_angles(beta), ","));
-  p.dim = 2;
+  FlowParameters p = at_angles(start_angles(beta));
   p.beta = beta;
   return p;
 }
@@ -132,13 +129,12 @@ PageFigure figure(const std::vector<Staircase>& stairs) {
       .x = {.label = "time t", .scale = report::Scale::power, .low = -1, .high = NAN},
       .y = {.label = "energy / its maximum", .low = 0, .high = 1.05}};
   for (std::size_t k = 0; k < stairs.size(); ++k) {
-    report::Series line{.title = fmt::format("β = {}", stairs[k].beta),
-                        .colour = report::kPalette[k]};
+    report::Series climb = line(fmt::format("β = {}", stairs[k].beta), report::kPalette[k], 2),
+                   marks = dots("", report::kPalette[k], 4);
     for (const observe::Observation& o : stairs[k].record.series)
-      add_point(line, o.log10_time, o.energy_ratio);
-    report::Series marks{.mark = report::Mark::points, .colour = report::kPalette[k], .size = 4};
+      add_point(climb, o.log10_time, o.energy_ratio);
     for (const Expected& e : stairs[k].expected) add_point(marks, e.log10_time, e.plateau);
-    panel.series.push_back(std::move(line));
+    panel.series.push_back(std::move(climb));
     panel.series.push_back(std::move(marks));
   }
   return {{.id = "staircase", .panels = {std::move(panel)}, .width = 1120, .height = 460},

@@ -11,6 +11,7 @@
 #include "papers/entry.hpp"
 #include "papers/flow_run.hpp"
 #include "papers/metastability/circle_waves.hpp"
+#include "papers/pictures.hpp"
 #include "papers/sample.hpp"
 
 namespace attractor::papers {
@@ -133,18 +134,14 @@ report::Panel density_panel(const FlowRecord& record) {
 }
 
 report::Panel spread_panel(const Crowd& s) {
-  report::Series points{.title = "tokens",
-                        .mark = report::Mark::points,
-                        .x = s.time,
-                        .y = s.gap,
-                        .colour = report::kVermillion,
-                        .size = 4};
-  report::Series line{
-      .title = "Gaussian theory", .x = s.time, .y = s.theory, .colour = report::kInk};
+  report::Series points = dots("tokens", report::kVermillion, 4),
+                 theory = line("Gaussian theory", report::kInk, 2);
+  points.x = theory.x = s.time;
+  points.y = s.gap, theory.y = s.theory;
   return {.title = "one crowd of spread 0.2, β = 10",
           .x = {.label = "time t"},
           .y = {.label = "1 − mean cosine", .scale = report::Scale::log},
-          .series = {line, points}};
+          .series = {theory, points}};
 }
 
 Finding run(const Effort& effort) {
@@ -172,14 +169,9 @@ Finding run(const Effort& effort) {
       "%.",
       rate, 100 * std::abs(shrunk - 1));
   finding.answer.draw = [record, crowd] {
-    return std::vector<PageFigure>{
-        {{.id = "heat",
-          .panels = {density_panel(record), spread_panel(crowd)},
-          .columns = 2,
-          .width = 1120,
-          .height = 400},
-         "Left: density of tokens under V = −I. Right: a crowd under V = I.",
-         true}};
+    return std::vector{
+        two_columns("heat", {density_panel(record), spread_panel(crowd)},
+                    "Left: density of tokens under V = −I. Right: a crowd under V = I.", 400)};
   };
   return finding;
 }

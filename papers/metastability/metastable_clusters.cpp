@@ -13,6 +13,7 @@
 #include "papers/entry.hpp"
 #include "papers/flow_run.hpp"
 #include "papers/metastability/circle_waves.hpp"
+#include "papers/pictures.hpp"
 
 namespace attractor::papers {
 namespace {
@@ -104,9 +105,8 @@ report::Panel density_panel(const Seen& s) {
 }
 
 report::Panel growth_panel(const Seen& s) {
-  report::Series theory{.title = "k^{2} I_{k}(β) / β", .colour = report::kGrey};
-  report::Series points{
-      .title = "measured", .mark = report::Mark::points, .colour = report::kVermillion, .size = 5};
+  report::Series theory = line("k^{2} I_{k}(β) / β", report::kGrey, 2),
+                 points = dots("measured", report::kVermillion, 5);
   for (std::size_t k = 0; k < s.theory.size(); ++k) {
     add_point(theory, static_cast<double>(k + 1), s.theory[k]);
     add_point(points, static_cast<double>(k + 1), s.measured[k]);
@@ -166,14 +166,13 @@ Finding run(const Effort& effort) {
       table.rows[0][3], table.rows[1][3], table.rows[0][4], table.rows[1][4]);
   finding.answer.tables = {table};
   finding.answer.draw = [all] {
-    report::Figure figure{.id = "clusters", .columns = 2, .width = 1120, .height = 720};
-    for (const Seen& s : all)
-      figure.panels.insert(figure.panels.end(), {density_panel(s), growth_panel(s)});
-    return std::vector<PageFigure>{
-        {figure,
-         "Left: tokens of one start at the published time. Right: growth rates of small waves, "
-         "measured in runs, and linear theory.",
-         true}};
+    std::vector<report::Panel> panels;
+    for (const Seen& s : all) panels.insert(panels.end(), {density_panel(s), growth_panel(s)});
+    return std::vector{two_columns(
+        "clusters", std::move(panels),
+        "Left: tokens of one start at the published time. Right: growth rates of small waves, "
+        "measured in runs, and linear theory.",
+        720)};
   };
   return finding;
 }

@@ -17,6 +17,7 @@
 #include "attractor/tokens/generators.hpp"
 #include "papers/entry.hpp"
 #include "papers/metastability/next_merger.hpp"
+#include "papers/pictures.hpp"
 #include "papers/points.hpp"
 #include "papers/textbook_layer.hpp"
 
@@ -137,11 +138,11 @@ PageFigure figure(const Run& flow) {
                        .x = time,
                        .y = {.label = "maxima along the equator", .low = 0},
                        .series = {clusters}};
-  return {
-      {.id = "scales", .panels = {top, bottom}, .columns = 2, .width = 1120, .height = 400},
+  return two_columns(
+      "scales", {top, bottom},
       "Left: geometric mean of the tangent of the latitude. Right: maxima of the kernel density "
       "along the equator.",
-      true};
+      400);
 }
 
 Finding run(const Effort& effort) {

@@ -35,14 +35,12 @@ ClusterPair pair_of(const Case& c) {
 
 /// ln of the time at which two crowds of tokens come within cosine 0.999.
 double log_simulated(const Case& c, const Effort& effort) {
-  FlowParameters p;
+  std::vector<double> angles(static_cast<std::size_t>(c.tokens1), 0.0);
+  angles.resize(static_cast<std::size_t>(c.tokens1 + c.tokens2),
+                c.degrees * std::numbers::pi / 180);
+  FlowParameters p = at_angles(angles);
   p.dynamics = c.rule;
   p.beta = c.beta;
-  p.dim = 2;
-  p.init = "angles";
-  for (int k = 0; k < c.tokens1 + c.tokens2; ++k)
-    p.angles += fmt::format("{}{:.17g}", k > 0 ? "," : "",
-                            k < c.tokens1 ? 0 : c.degrees * std::numbers::pi / 180);
   p.time = std::numeric_limits<double>::infinity();
   p.tolerance = 1e-10;
   p.cluster_cosine = "0.999";

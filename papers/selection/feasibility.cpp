@@ -116,15 +116,10 @@ void add_checks(const Shape& s, const Count& c, std::vector<Check>& checks) {
 PageFigure draw(const Table& table) {
   report::Panel panel{.x = {.label = "constraints n (T − 1) over d", .low = 0},
                       .y = {.label = "share of choices feasible", .low = -0.05, .high = 1.05}};
-  const auto dots = [&](const char* title, std::size_t column, report::Colour colour, double size) {
-    report::Series series{
-        .title = title, .mark = report::Mark::points, .colour = colour, .size = size};
-    for (const std::vector<double>& row : table.rows) add_point(series, row[0], row[column]);
-    panel.series.push_back(std::move(series));
-  };
-  dots("ours", 2, report::kBlue, 6);
-  dots("recorded, of 20", 3, report::kVermillion, 3);
-  dots("Wendel, T = 2", 4, report::kInk, 3);
+  panel.series = {dots("ours", report::kBlue, 6), dots("recorded, of 20", report::kVermillion, 3),
+                  dots("Wendel, T = 2", report::kInk, 3)};
+  for (const std::vector<double>& row : table.rows)
+    for (std::size_t k = 0; k < 3; ++k) add_point(panel.series[k], row[0], row[2 + k]);
   return figure_of("feasibility", {std::move(panel)},
                    "Share of random choices that some p separates, shape by shape.", 360);
 }

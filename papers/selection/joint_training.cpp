@@ -65,7 +65,7 @@ report::Series label_probability(const SelectRecord& r, report::Colour colour, s
   training::Evaluation e;
   report::Series series = line(std::move(title), colour, 1.6, true);
   for (std::size_t k = 0; k < r.series.size() && r.series[k].steps <= 200; ++k) {
-    objective.evaluate(std::span(r.trajectory).subspan(k * 4, 4), e);
+    objective.evaluate(weights_of(r, k), e);
     double mean = 0;
     for (std::size_t i = 0; i < 3; ++i)
       mean += 1 / (1 + std::exp(-r.problem.labels[i] * e.output[i])) / 3;

@@ -10,6 +10,7 @@
 #include "papers/entry.hpp"
 #include "papers/pictures.hpp"
 #include "papers/select_run.hpp"
+#include "papers/selection/values_and_keys.hpp"
 
 namespace attractor::papers {
 namespace {
@@ -18,17 +19,9 @@ constexpr double kPenalty = 0.15;
 constexpr std::array<std::array<double, 4>, 3> kTokens = {
     {{1.6, 0.3, 1, 0.5}, {0.1, 1.2, 0.6, -0.8}, {-1, -0.8, -1, 0.2}}};
 
-/// psi(o) = <v, o> - lambda |o|^2; values in coordinates 0 and 1, keys in 2 and 3.
+/// psi(o) = <v, o> - lambda |o|^2.
 training::Problem problem() {
-  training::Problem p{.inputs = 1,
-                      .tokens = 3,
-                      .dim = 4,
-                      .labels = {1},
-                      .head = {.v = {1, 1.2, 0, 0}, .penalty = kPenalty},
-                      .weights = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1},
-                      .prompt = {0, 0, 0, 0}};
-  for (const auto& token : kTokens) p.x.insert(p.x.end(), token.begin(), token.end());
-  return p;
+  return values_and_keys(kTokens, {.v = {1, 1.2, 0, 0}, .penalty = kPenalty});
 }
 
 struct Theory {
@@ -104,7 +97,7 @@ std::vector<PageFigure> draw(const SelectRecord& r, const Theory& t) {
                  stays = line("across it", report::kBlue);
   const double last = r.series.back().steps, first = 1;
   for (std::size_t k = 0; k < r.series.size(); ++k) {
-    const auto p = std::span(r.trajectory).subspan(4 * k, 4);
+    const auto p = weights_of(r, k);
     if (r.series[k].steps < first) continue;
     objective.evaluate(p, e);
     for (std::size_t token = 0; token < 3; ++token)

@@ -26,16 +26,11 @@ constexpr double kFarOut = 10, kPush = 1e-3;
 constexpr double kCounterNorm = 0.7407530046134, kCounterCosine = 0.999714, kBestCosine = 0.338473,
                  kBestNorm = 2.515870613374;
 
-training::MaxMargin margin_of(const training::Problem& problem, std::vector<std::size_t> chosen) {
-  const training::Objective objective(problem, training::Loss::logistic, {});
-  return training::AttSvm(objective).solve(std::move(chosen));
-}
-
 /// Starts beside R times the solution and sees how the cosine to it falls.
 report::Series leave(const Case& c, report::Colour colour, const Effort& effort, Finding& finding,
                      Table& table) {
   training::Problem problem = example_named(c.data);
-  const training::MaxMargin svm = margin_of(problem, {c.token});
+  const training::MaxMargin svm = margin_of(problem, "p", {c.token});
   problem.prompt = svm.solution;
   for (double& x : problem.prompt) x *= kFarOut / svm.norm;
   problem.prompt[0] += kPush, problem.prompt[1] += kPush;
@@ -45,8 +40,7 @@ report::Series leave(const Case& c, report::Colour colour, const Effort& effort,
   report::Series series = line(fmt::format("{}: {}", c.data, c.words), colour);
   for (std::size_t k = 0; k < r.series.size(); ++k)
     if (r.series[k].steps >= 1)
-      add_point(series, r.series[k].steps,
-                cosine(std::span(r.trajectory).subspan(3 * k, 3), svm.solution));
+      add_point(series, r.series[k].steps, cosine(weights_of(r, k), svm.solution));
   const double end = cosine(r.weights, svm.solution);
   table.labels.push_back(series.title);
   table.rows.push_back(
@@ -75,7 +69,7 @@ Counter counterexample(const Effort& effort, std::vector<Check>& checks) {
   p.log10_time = 200 / std::numbers::ln10;
   const SelectRecord r = select(p, effort);
   if (effort.context.stopped() || !r.svm) return {};
-  const training::MaxMargin best = margin_of(r.problem, {0, 0, 0});
+  const training::MaxMargin best = margin_of(r.problem, "p", {0, 0, 0});
   const bool misses = r.selected == std::vector<std::size_t>{2, 0, 0};
   checks.push_back(
       between("counterexample: the flow from 0 selects tokens 2 0 0", misses ? 1 : 0, 1, 1));
@@ -95,7 +89,7 @@ Counter counterexample(const Effort& effort, std::vector<Check>& checks) {
   report::Series own = line("to the solution of tokens 2 0 0", report::kVermillion);
   report::Series other = line("to that of the best tokens", report::kBlue);
   for (std::size_t k = 1; k < r.series.size(); ++k) {
-    const auto at = std::span(r.trajectory).subspan(k * r.problem.dim, r.problem.dim);
+    const auto at = weights_of(r, k);
     add_point(own, r.series[k].log10_time, inner(*r.svm, at));
     add_point(other, r.series[k].log10_time, inner(best, at));
   }

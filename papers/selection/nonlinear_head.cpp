@@ -11,6 +11,7 @@
 #include "papers/directions.hpp"
 #include "papers/entry.hpp"
 #include "papers/pictures.hpp"
+#include "papers/selection/values_and_keys.hpp"
 
 namespace attractor::papers {
 namespace {
@@ -23,29 +24,14 @@ struct Case {
   double angle_at_20 = NAN, limit = NAN, accuracy = 0;  // reference; angle in the plane of keys
 };
 
-/// Values in coordinates 0 and 1, keys in 2 and 3, of one input.
-training::Problem values_and_keys(const std::vector<std::array<double, 4>>& tokens,
-                                  training::Head head) {
-  training::Problem p{.inputs = 1,
-                      .tokens = tokens.size(),
-                      .dim = 4,
-                      .labels = {1},
-                      .head = std::move(head),
-                      .weights = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1},
-                      .prompt = {0, 0, 0, 0}};
-  for (const auto& token : tokens) p.x.insert(p.x.end(), token.begin(), token.end());
-  return p;
-}
-
 std::vector<Case> cases() {
   const auto wave = [](double a, double b) {
-    return values_and_keys({{a, b, .9, .4}, {.2, 1, -.3, .8}, {-.5, -.6, .1, -.7}},
-                           {.v = {1, .3},
-                            .activation = training::activation_named("tanh,sin"),
-                            .hidden = {1, 0, 0, 0, 0, 1, 0, 0}});
+    const std::array<double, 4> tokens[] = {{a, b, .9, .4}, {.2, 1, -.3, .8}, {-.5, -.6, .1, -.7}};
+    return values_and_keys(tokens, {.v = {1, .3},
+                                    .activation = training::activation_named("tanh,sin"),
+                                    .hidden = {1, 0, 0, 0, 0, 1, 0, 0}});
   };
-  const std::vector<std::array<double, 4>> tokens = {
-      {1, .2, .9, .1}, {.3, .9, -.4, .8}, {-.2, -.5, 0, -.9}};
+  const std::array<double, 4> tokens[] = {{1, .2, .9, .1}, {.3, .9, -.4, .8}, {-.2, -.5, 0, -.9}};
   return {{"tanh(x) + 0.3 sin(y), selecting is best",
            wave(1, .8),
            true,

@@ -85,10 +85,9 @@ Finding run(const Effort& effort) {
               .title = "W a and p",
               .columns = {"step", "norm_of_W_a", "norm_of_p", "relative_difference"}};
   double worst = 0, off = 0;
-  const std::span<const double> start = std::span(w.trajectory).first(9);
+  const std::span<const double> start = weights_of(w, 0);
   for (std::size_t k = 0; k < w.series.size(); ++k) {
-    const auto at = std::span(w.trajectory).subspan(9 * k, 9);
-    const auto other = std::span(prompt.trajectory).subspan(3 * k, 3);
+    const auto at = weights_of(w, k), other = weights_of(prompt, k);
     const std::vector<double> image = times(at, kQuery);
     const double difference = apart(image, other) / norm(other);
     worst = std::max(worst, difference);

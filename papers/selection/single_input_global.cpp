@@ -38,8 +38,7 @@ Table starts_table(const SelectRecord& exact, const SelectRecord& published) {
       .title = "p after 200 steps, by normalised gradients and by the authors’ update",
       .columns = {"start_height", "p_0", "p_1", "authors_p_0", "authors_p_1", "cosine_20000"}};
   for (std::size_t k = 0; k < 6; ++k) {
-    const auto ours = k == 0 ? weights_at(exact, 200) : other_at(exact, k - 1, 200);
-    const auto theirs = k == 0 ? weights_at(published, 200) : other_at(published, k - 1, 200);
+    const auto ours = weights_at(exact, 200, k), theirs = weights_at(published, 200, k);
     table.rows.push_back({kHeights[k], ours[0], ours[1], theirs[0], theirs[1],
                           k == 0 ? exact.cosine : exact.others[k - 1].cosine});
   }
@@ -49,9 +48,7 @@ Table starts_table(const SelectRecord& exact, const SelectRecord& published) {
 std::vector<PageFigure> draw(const SelectRecord& exact, const SelectRecord& published) {
   std::vector<report::Panel> panels;
   for (const SelectRecord* r : {&exact, &published}) {
-    std::vector<PlanePath> paths{plane_path(*r, r->trajectory, 3, 0, 200)};
-    for (const experiment::OtherStart& other : r->others)
-      paths.push_back(plane_path(*r, other.trajectory, 3, 0, 200));
+    std::vector<PlanePath> paths = paths_of_starts(*r, 200);
     for (PlanePath& path : paths) path.colour = report::kGreen;
     panels.push_back(plane_panel(
         r == &exact ? "normalised gradients" : "authors’ update", paths,
@@ -79,10 +76,9 @@ Finding run(const Effort& effort) {
   checks.push_back(between("starts of six that select the best token", global, 6, 6));
   for (std::size_t k = 0; k < 6; ++k) {
     const double end[] = {kEnd[0], kEnd[1] + kHeights[k]};
-    const auto ours = k == 0 ? weights_at(exact, 200) : other_at(exact, k - 1, 200);
     checks.push_back(
         at_most(fmt::format("distance to the recorded p at step 200, start (0, {})", kHeights[k]),
-                apart(ours, end), kShortData));
+                apart(weights_at(exact, 200, k), end), kShortData));
   }
   checks.push_back(near("cosine to the max-margin direction at step 1000",
                         moment_at(exact, 1000).cosine, 0.99974, 5e-6));

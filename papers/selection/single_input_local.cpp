@@ -52,9 +52,7 @@ SelectRecord far_starts(const Effort& effort) {
 }
 
 std::vector<PageFigure> draw(const SelectRecord& r) {
-  std::vector<PlanePath> paths{plane_path(r, r.trajectory, 3, 0, 200)};
-  for (const experiment::OtherStart& other : r.others)
-    paths.push_back(plane_path(r, other.trajectory, 3, 0, 200));
+  std::vector<PlanePath> paths = paths_of_starts(r, 200);
   for (std::size_t k = 0; k < paths.size(); ++k)
     paths[k].colour = kStarts[k].token == 0 ? report::kVermillion : report::kBlue;
   std::vector<PageFigure> figures{figure_of(
@@ -86,7 +84,7 @@ Finding run(const Effort& effort) {
               .columns = {"start_height", "token", "p_0_at_200", "p_1_at_200", "cosine_at_1000"}};
   for (std::size_t k = 0; k < 6; ++k) {
     const Start& s = kStarts[k];
-    const auto p = k == 0 ? weights_at(r, 200) : other_at(r, k - 1, 200);
+    const auto p = weights_at(r, 200, k);
     const auto token = static_cast<double>(k == 0 ? r.selected[0] : r.others[k - 1].svm.chosen[0]);
     const double cosine = k == 0 ? r.cosine : r.others[k - 1].cosine;
     table.rows.push_back({s.height, token, p[0], p[1], cosine});

@@ -21,6 +21,13 @@ PlanePath plane_path(const SelectRecord& r, std::span<const double> trajectory, 
   return path;
 }
 
+std::vector<PlanePath> paths_of_starts(const SelectRecord& r, std::uint64_t last_step) {
+  std::vector<PlanePath> paths{plane_path(r, r.trajectory, 3, 0, last_step)};
+  for (const experiment::OtherStart& other : r.others)
+    paths.push_back(plane_path(r, other.trajectory, 3, 0, last_step));
+  return paths;
+}
+
 report::Panel plane_panel(std::string title, const std::vector<PlanePath>& paths,
                           const std::vector<PlaneRay>& rays) {
   report::Panel panel{.title = std::move(title),
@@ -48,17 +55,11 @@ report::Panel plane_panel(std::string title, const std::vector<PlanePath>& paths
   for (const PlanePath& path : paths) {
     panel.series.push_back(line(path.title, path.colour, path.x, path.y));
     panel.series.back().width = paths.size() > 2 ? 1.2 : 2.2;
-    Series dots{
-        .mark = report::Mark::points, .colour = path.colour, .size = paths.size() > 2 ? 1.8 : 2.6};
-    for (std::size_t k = 0; k < path.x.size(); k += 10) add_point(dots, path.x[k], path.y[k]);
-    Series start{.mark = report::Mark::points,
-                 .x = {path.x[0]},
-                 .y = {path.y[0]},
-                 .colour = path.colour,
-                 .size = 5};
-    Series hole = start;
-    hole.colour = 0xffffff, hole.size = 3;
-    panel.series.insert(panel.series.end(), {std::move(dots), std::move(start), std::move(hole)});
+    Series tens = dots("", path.colour, paths.size() > 2 ? 1.8 : 2.6),
+           start = dots("", path.colour, 5), hole = dots("", 0xffffff, 3);
+    for (std::size_t k = 0; k < path.x.size(); k += 10) add_point(tens, path.x[k], path.y[k]);
+    for (Series* s : {&start, &hole}) add_point(*s, path.x[0], path.y[0]);
+    panel.series.insert(panel.series.end(), {std::move(tens), std::move(start), std::move(hole)});
   }
   return panel;
 }

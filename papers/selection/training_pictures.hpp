@@ -19,6 +19,9 @@ struct PlanePath {
 PlanePath plane_path(const SelectRecord& record, std::span<const double> trajectory,
                      std::size_t stride, std::size_t begin, std::uint64_t last_step);
 
+/// The first two coordinates of p in R^3, from the start itself and from all others.
+std::vector<PlanePath> paths_of_starts(const SelectRecord& record, std::uint64_t last_step);
+
 struct PlaneRay {
   std::vector<double> to;
   report::Colour colour = report::kVermillion;
