@@ -49,6 +49,7 @@ KNOWN_CYCLES = [
 
 STEM = re.compile(r'^\s*#\s*include\s+"([\w/-]+)\.hpp"', re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s+"attractor/([a-z]+)/', re.MULTILINE)
+PAPER = re.compile(r'^\s*#\s*include\s+"papers/([a-z]+)/', re.MULTILINE)
 
 
 def violations(root):
@@ -67,6 +68,14 @@ def violations(root):
                 allowed = target == layer or target in BELOW[layer]
             if not allowed:
                 yield f"{path}: {layer} must not include {target}"
+
+
+def papers_violations(root):
+    """Folders of papers/ do not include each other, and papers/ itself includes none: what several use stands there."""
+    for path in sorted((root / "papers").rglob("*.?pp")):
+        for target in PAPER.findall(path.read_text(encoding="utf-8")):
+            if path.parent != root / "papers" / target:
+                yield f"{path}: must not include papers/{target}"
 
 
 def stems(root):
@@ -124,7 +133,7 @@ def new_cycles(root):
 
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-    found = [*violations(root), *new_cycles(root)]
+    found = [*violations(root), *papers_violations(root), *new_cycles(root)]
     for line in found:
         print(line)
     files = len(list((root / "attractor").rglob("*.?pp")))
