@@ -18,7 +18,7 @@ Entry phase_circle(), phase_sphere(), phase_unnormalised(), phase_weights(), equ
 
 // metastability/
 Entry energy_staircase(), two_cluster_lifetime(), metastable_clusters(), multiscale(), heat_flow(),
-    causal_leaders();
+    pairing(), causal_leaders();
 
 // limits/
 Entry mean_field_limit(), kuramoto(), critical_scaling(), noise_transition(), lost_in_the_middle();
@@ -45,6 +45,7 @@ const std::vector<Entry>& catalogue() {
       metastable_clusters(),
       multiscale(),
       heat_flow(),
+      pairing(),
       gradient_flow_energy(),
       mean_field_limit(),
       kuramoto(),
