@@ -14,12 +14,14 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
 #include "attractor/base/threads.hpp"
-#include "experiments/catalogue.hpp"
+#include "papers/catalogue.hpp"
+#include "papers/gallery.hpp"
+#include "papers/reproduce.hpp"
 
 namespace attractor::apps {
 namespace {
 
-using namespace attractor::experiments;
+using namespace attractor::papers;
 
 struct Options {
   std::string id;

@@ -1,4 +1,4 @@
-// `attractor reproduce`: the catalogue of published results (experiments/catalogue.hpp).
+// `attractor reproduce`: the catalogue of published results (papers/catalogue.hpp).
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -45,11 +45,11 @@ KNOWN_CYCLES = [
     {"attractor/experiment/flow_distributed", "attractor/experiment/flow_experiment"},
     {"attractor/experiment/stability_experiment", "attractor/experiment/stability_figures"},
     {"attractor/experiment/select_experiment", "attractor/experiment/select_training"},
-    {"experiments/catalogue", "experiments/entries"},
 ]
 
 STEM = re.compile(r'^\s*#\s*include\s+"([\w/-]+)\.hpp"', re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s+"attractor/([a-z]+)/', re.MULTILINE)
+PAPER = re.compile(r'^\s*#\s*include\s+"papers/([a-z]+)/', re.MULTILINE)
 
 
 def violations(root):
@@ -70,10 +70,18 @@ def violations(root):
                 yield f"{path}: {layer} must not include {target}"
 
 
+def papers_violations(root):
+    """Folders of papers/ do not include each other, and papers/ itself includes none: what several use stands there."""
+    for path in sorted((root / "papers").rglob("*.?pp")):
+        for target in PAPER.findall(path.read_text(encoding="utf-8")):
+            if path.parent != root / "papers" / target:
+                yield f"{path}: must not include papers/{target}"
+
+
 def stems(root):
     """The stems that each stem includes; tests and benchmarks stand outside."""
     includes = collections.defaultdict(set)
-    for folder in ("attractor", "experiments", "apps"):
+    for folder in ("attractor", "papers", "apps"):
         for path in (root / folder).rglob("*.?pp"):
             if path.stem.endswith(("_test", "_bench")):
                 continue
@@ -125,7 +133,7 @@ def new_cycles(root):
 
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-    found = [*violations(root), *new_cycles(root)]
+    found = [*violations(root), *papers_violations(root), *new_cycles(root)]
     for line in found:
         print(line)
     files = len(list((root / "attractor").rglob("*.?pp")))

@@ -1,0 +1,45 @@
+// Phase diagrams: shares of close pairs over beta and time, side by side and at single times.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "attractor/experiment/phase_experiment.hpp"
+#include "attractor/meanfield/equiangular.hpp"
+#include "papers/entry.hpp"
+
+namespace attractor::papers {
+
+using experiment::PhaseParameters;
+
+/// Share of close pairs by the published scheme with its standard error, and by the flow (RK4).
+struct Shares {
+  double published, error, flow;
+};
+struct Schemes {
+  Answer published, flow;
+  /// At the last beta. Throws Error if the time is no output.
+  Shares at(double time) const;
+};
+Schemes both_schemes(PhaseParameters parameters, const Effort& effort);
+
+/// The first layer of step 0.1 at which equiangular tokens have cosine 0.999, as a time; NaN: none
+/// of so many.
+double layer_time(const meanfield::Equiangular& problem, std::size_t layers);
+
+/// One diagram for each dimension, titled "d = 8"; the diagrams' tables go into the answer as
+/// diagram_8. Empty if it was stopped.
+struct Diagrams {
+  std::vector<Answer> answers;
+  std::vector<std::string> titles;
+};
+Diagrams diagrams_over(const std::vector<std::uint64_t>& dims, PhaseParameters parameters,
+                       const Effort& effort, Answer& answer);
+
+/// Draws their heat maps as one figure of two columns.
+std::function<std::vector<PageFigure>()> drawn(const Diagrams& diagrams, std::string caption);
+
+}  // namespace attractor::papers

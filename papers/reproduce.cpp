@@ -1,0 +1,105 @@
+#include "papers/reproduce.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <new>
+
+#include "attractor/base/error.hpp"
+#include "papers/entry_text.hpp"
+
+namespace attractor::papers {
+namespace {
+
+using experiment::Question;
+
+std::string range(const Check& c) {
+  if (c.least == c.most) return fmt::format("{:.6g}", c.least);
+  if (std::isinf(c.most)) return fmt::format("at least {:.6g}", c.least);
+  if (std::isinf(c.least)) return fmt::format("at most {:.6g}", c.most);
+  return fmt::format("{:.6g} to {:.6g}", c.least, c.most);
+}
+
+std::string difference(const Check& c) {
+  return fmt::format("{} is {:.6g}, expected {}{}", c.what, c.got, range(c),
+                     c.why.empty() ? "" : " (" + c.why + ")");
+}
+
+std::string words(const Finding& finding) {
+  const auto good = std::count_if(finding.checks.begin(), finding.checks.end(),
+                                  [](const Check& c) { return c.agrees(); });
+  if (finding.agrees()) return fmt::format("agrees: {} of {} checks", good, finding.checks.size());
+  std::string text = fmt::format("differs: {} of {} checks agree", good, finding.checks.size());
+  for (const Check& c : finding.checks)
+    if (!c.agrees()) text += "; " + difference(c);
+  return text;
+}
+
+Table checks_table(const std::vector<Check>& checks) {
+  Table table{.name = "checks",
+              .title = "What was compared",
+              .columns = {"ours", "least", "most", "agrees"},
+              .label_column = "check"};
+  for (const Check& c : checks) {
+    table.labels.push_back(without_markup(c.what));
+    table.rows.push_back({c.got, c.least, c.most, c.agrees() ? 1.0 : 0.0});
+  }
+  return table;
+}
+
+/// The page of an entry: the verdict first, then what the paper shows, then ours.
+Answer presented(const Entry& entry, const Finding& finding, const std::string& verdict) {
+  Answer answer = finding.answer;
+  answer.title = entry.title;
+  answer.headline = with_powers_of_ten(answer.headline);
+  answer.remarks.insert(answer.remarks.begin(),
+                        {fmt::format("{}: {}", entry.source, entry.shows), "Verdict: " + verdict});
+  for (std::string& remark : answer.remarks) remark = without_markup(remark);
+  answer.tables.insert(answer.tables.begin(), checks_table(finding.checks));
+  return answer;
+}
+
+}  // namespace
+
+Verdict reproduce(const Entry& entry, const Effort& effort,
+                  const std::filesystem::path& directory) {
+  Verdict verdict{.id = entry.id, .title = entry.title, .source = entry.source};
+  const auto begin = std::chrono::steady_clock::now();
+  Finding finding;
+  try {
+    finding = entry.run(effort);
+    verdict.words = words(finding);
+    verdict.agrees = finding.agrees();
+    verdict.checks = finding.checks;
+  } catch (const Error& error) {
+    verdict.failed = true;
+    verdict.words = fmt::format("failed: {}", error.what());
+  } catch (const std::bad_alloc&) {
+    verdict.failed = true;
+    verdict.words = "failed: not enough memory";
+  }
+  verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (directory.empty() || verdict.failed || effort.context.stopped()) return verdict;
+  const Question question{
+      .program = fmt::format("attractor reproduce {}{}", entry.id, effort.quick ? " --quick" : "")};
+  write_answer(presented(entry, finding, verdict.words), question, verdict.seconds,
+               directory / entry.id);
+  return verdict;
+}
+
+Json json(const Verdict& v) {
+  Json checks = Json::array();
+  for (const Check& c : v.checks)
+    checks.push_back({{"check", c.what},
+                      {"ours", number(c.got)},
+                      {"least", number(c.least)},
+                      {"most", number(c.most)},
+                      {"agrees", c.agrees()}});
+  return {{"id", v.id},           {"title", v.title},           {"source", v.source},
+          {"agrees", v.agrees},   {"failed", v.failed},         {"verdict", v.words},
+          {"seconds", v.seconds}, {"checks", std::move(checks)}};
+}
+
+}  // namespace attractor::papers
