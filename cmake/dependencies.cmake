@@ -12,13 +12,10 @@ target_compile_definitions(hwy::hwy INTERFACE
 find_package(tomlplusplus REQUIRED)
 find_package(HDF5 REQUIRED COMPONENTS C)
 find_package(CLI11 REQUIRED)
-find_path(BOOST_MATH_INCLUDE boost/math/tools/roots.hpp REQUIRED)
+find_path(BOOST_INCLUDE boost/multiprecision/cpp_int.hpp REQUIRED)
 find_path(RANDOM123_INCLUDE Random123/threefry.h REQUIRED)
-find_path(GMPXX_INCLUDE gmpxx.h REQUIRED)
-find_library(GMP_LIBRARY gmp REQUIRED)
-find_library(GMPXX_LIBRARY gmpxx REQUIRED)
 
-# Fourier transforms (base/fft.hpp): one library of two.
+# Fourier transforms (base/fft.hpp) and exact fractions (solve/fraction.hpp): one library of two each.
 if(ATTRACTOR_FFT STREQUAL "fftw")
   find_path(FFTW_INCLUDE fftw3.h REQUIRED)
   find_library(FFTW_LIBRARY fftw3 REQUIRED)
@@ -30,4 +27,10 @@ elseif(ATTRACTOR_FFT STREQUAL "kissfft")
   set(fft_library "")  # templates
 else()
   message(FATAL_ERROR "ATTRACTOR_FFT = ${ATTRACTOR_FFT} is not allowed; allowed: fftw, kissfft")
+endif()
+if(ATTRACTOR_GMP)
+  find_path(GMP_INCLUDE gmp.h REQUIRED)
+  find_library(GMP_LIBRARY gmp REQUIRED)
+  set(fraction_include ${GMP_INCLUDE})
+  set(fraction_library ${GMP_LIBRARY})
 endif()
