@@ -6,7 +6,7 @@ install(TARGETS attractor_library EXPORT attractor-targets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY attractor ${PROJECT_BINARY_DIR}/generated/attractor
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp"
-        PATTERN "*-inl.hpp" EXCLUDE)
+        PATTERN "*-inl.hpp" EXCLUDE PATTERN "fraction.hpp" EXCLUDE)  # of the sources alone
 install(EXPORT attractor-targets NAMESPACE attractor::
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/attractor)
 configure_package_config_file(cmake/attractor-config.cmake.in

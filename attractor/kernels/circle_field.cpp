@@ -1,17 +1,16 @@
 #include "attractor/kernels/circle_field.hpp"
 
-#include <fftw3.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <mutex>
 #include <numbers>
 #include <vector>
 
 #include "attractor/base/error.hpp"
-#include "attractor/base/planner.hpp"
+#include "attractor/base/fft.hpp"
+#include "attractor/base/scratch.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/kernels/circle_passes.hpp"
 #include "attractor/kernels/circle_series.hpp"
@@ -22,44 +21,27 @@ namespace {
 constexpr std::size_t kBlock = 16384;  // tokens: fixed, so that sums are too
 constexpr double kPi = std::numbers::pi;
 
-/// Rows of real functions on the cells and of their Fourier coefficients; FFTW_ESTIMATE: equal
-/// plans, equal bits.
+/// Rows of real functions on the cells and of their Fourier coefficients.
 class Rows {
  public:
   Rows(std::size_t rows, std::size_t cells)
-      : stride_(cells + 8),
-        values_(fftw_alloc_real(rows * stride_)),
-        modes_(fftw_alloc_complex(rows * stride_ / 2)) {
-    const std::lock_guard lock(planner());
-    const int n = static_cast<int>(cells);
-    analysis_ = fftw_plan_dft_r2c_1d(n, values_, modes_, FFTW_ESTIMATE);
-    synthesis_ = fftw_plan_dft_c2r_1d(n, modes_, values_, FFTW_ESTIMATE);
-  }
-  Rows(const Rows&) = delete;
-  Rows& operator=(const Rows&) = delete;
-  ~Rows() {
-    const std::lock_guard lock(planner());
-    fftw_destroy_plan(analysis_);
-    fftw_destroy_plan(synthesis_);
-    fftw_free(values_);
-    fftw_free(modes_);
-  }
+      : stride_(cells + 8), values_(rows * stride_), modes_(rows * stride_ / 2), fft_(cells) {}
 
   std::size_t stride() const { return stride_; }
-  double* values(std::size_t row) { return values_ + row * stride_; }
-  fftw_complex* modes(std::size_t row) { return modes_ + row * (stride_ / 2); }
+  double* values(std::size_t row) { return values_.get() + row * stride_; }
+  std::complex<double>* modes(std::size_t row) { return modes_.get() + row * (stride_ / 2); }
   void analyse(std::size_t rows) {
-    for (std::size_t r = 0; r < rows; ++r) fftw_execute_dft_r2c(analysis_, values(r), modes(r));
+    for (std::size_t r = 0; r < rows; ++r) fft_.analyse(values(r), modes(r));
   }
   void synthesise(std::size_t rows) {
-    for (std::size_t r = 0; r < rows; ++r) fftw_execute_dft_c2r(synthesis_, modes(r), values(r));
+    for (std::size_t r = 0; r < rows; ++r) fft_.synthesise(modes(r), values(r));
   }
 
  private:
   std::size_t stride_;  // no power of two: one cell of all rows would share a cache set
-  double* values_;
-  fftw_complex* modes_;
-  fftw_plan analysis_, synthesis_;
+  Scratch<double> values_;
+  Scratch<std::complex<double>> modes_;
+  RealFft fft_;
 };
 
 }  // namespace
@@ -118,10 +100,10 @@ double CircleField::Plan::spectrum() {
   std::fill(im.begin(), im.end(), 0.0);
   for (std::size_t b = 0; b < design.powers; ++b) {
     const double* q = powers.data() + b * count;
-    const fftw_complex* m = rows.modes(b);
+    const std::complex<double>* m = rows.modes(b);
     const double sign = b % 4 < 2 ? 1 : -1;
     for (std::size_t k = 0; k < count; ++k) {
-      const double x = sign * q[k] * m[k][0], y = sign * q[k] * m[k][1];
+      const double x = sign * q[k] * m[k].real(), y = sign * q[k] * m[k].imag();
       re[k] += b % 2 == 0 ? x : y;
       im[k] += b % 2 == 0 ? y : -x;
     }
@@ -136,14 +118,12 @@ double CircleField::Plan::spectrum() {
 void CircleField::Plan::polynomials() {
   const std::size_t count = re.size(), all = design.cells / 2 + 1;
   for (std::size_t b = 0; b <= design.powers; ++b) {
-    fftw_complex* m = rows.modes(b);
-    m[0][0] = m[0][1] = 0;
-    std::fill(&m[count][0], &m[all][0], 0.0);
+    std::complex<double>* m = rows.modes(b);
+    m[0] = 0;
+    std::fill(m + count, m + all, 0.0);
     if (b == design.powers) {
-      for (std::size_t k = 0; k < count; ++k) {
-        m[k][0] = modes.value[k] * re[k];
-        m[k][1] = modes.value[k] * im[k];
-      }
+      for (std::size_t k = 0; k < count; ++k)
+        m[k] = {modes.value[k] * re[k], modes.value[k] * im[k]};
       break;
     }
     const double* q = powers.data() + b * count;
@@ -151,8 +131,7 @@ void CircleField::Plan::polynomials() {
     for (std::size_t k = 1; k < count; ++k) {
       const double x = half * modes.slope[k] * q[k] * re[k];
       const double y = half * modes.slope[k] * q[k] * im[k];
-      m[k][0] = b % 2 == 1 ? x : -y;
-      m[k][1] = b % 2 == 1 ? y : x;
+      m[k] = {b % 2 == 1 ? x : -y, b % 2 == 1 ? y : x};
     }
   }
   rows.synthesise(design.powers + 1);

@@ -127,7 +127,7 @@ void spread_all(const SphereTurns& t) {
   for (std::size_t m = 0; m < t.modes; ++m) {
     const Folded at = fold(m, band.count);
     const auto sign = hn::Set(d, at.sign);
-    // FFTW adds the conjugate of every mode but of those that are their own.
+    // Synthesis adds the conjugate of every mode but of those that are their own.
     const bool own = m > 0 && (at.at == 0 || 2 * at.at == band.count);
     const auto factor = hn::Set(d, own ? 2.0 : 1.0);
     for (std::size_t i = 0; i < band.rings; i += kFour) {

@@ -1,13 +1,13 @@
 #include "attractor/kernels/sphere_transform.hpp"
 
-#include <fftw3.h>
-
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <mutex>
 #include <vector>
 
-#include "attractor/base/planner.hpp"
+#include "attractor/base/fft.hpp"
+#include "attractor/base/scratch.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/kernels/sphere_steps.hpp"
 
@@ -16,25 +16,13 @@ namespace {
 
 double real(std::size_t k) { return static_cast<double>(k); }
 
-struct Released {
-  void operator()(void* memory) const { fftw_free(memory); }
-};
-using Reals = std::unique_ptr<double[], Released>;
-
-Reals reals(std::size_t count) {
-  Reals memory(fftw_alloc_real(count));
-  std::fill_n(memory.get(), count, 0.0);
-  return memory;
-}
-
 /// Values at the nodes of a band, cells x nodes, and their Fourier modes over the cells.
 struct Workspace {
-  Reals values, modes, turning;
-};
+  Scratch<double> values;
+  Scratch<std::complex<double>> modes;
+  Scratch<double> turning;
 
-/// One transform over the cells for every node of a band; FFTW_ESTIMATE: equal plans, equal bits.
-struct BandPlan {
-  fftw_plan analysis = nullptr, synthesis = nullptr;
+  double* spectrum() const { return reinterpret_cast<double*>(modes.get()); }
 };
 
 }  // namespace
@@ -42,20 +30,19 @@ struct BandPlan {
 struct SphereTransform::Plan {
   const SphereModes& modes;
   const SphereCells& cells;
-  std::size_t rings;  // of a hemisphere, padded
-  std::vector<BandPlan> bands;
+  std::size_t rings;              // of a hemisphere, padded
+  std::vector<RealFft> bands;     // over the cells, for every node of a band
   std::vector<double> cosine;     // rings
   std::vector<double> start;      // modes x rings: P_m^m
   std::vector<double> recursion;  // for each m from its offset on: pairs for l = m + 1, m + 2, ..
   std::vector<std::size_t> recursion_of;
-  std::vector<double> ring_modes, along_modes;  // (modes + 1) x 4 x rings
-  std::vector<SphereSums> sums;                 // of each m
-  std::size_t most_nodes = 0, most_values = 0;  // of a band
+  std::vector<double> ring_modes, along_modes;                  // (modes + 1) x 4 x rings
+  std::vector<SphereSums> sums;                                 // of each m
+  std::size_t most_nodes = 0, most_values = 0, most_modes = 0;  // of a band
   std::vector<std::unique_ptr<Workspace>> idle;
   std::mutex mutex;
 
   Plan(const SphereModes& m, const SphereCells& c);
-  ~Plan();
   std::unique_ptr<Workspace> borrow();
   void give_back(std::unique_ptr<Workspace> workspace);
   double* of_mode(std::vector<double>& all, std::size_t m) { return all.data() + m * 4 * rings; }
@@ -66,10 +53,8 @@ struct SphereTransform::Plan {
   SphereRings rings_of(std::size_t m) const;
 };
 
-namespace {}  // namespace
-
 SphereTransform::Plan::Plan(const SphereModes& m, const SphereCells& c)
-    : modes(m), cells(c), rings((c.ring_cosine.size() + 15) / 16 * 16), bands(c.bands.size()) {
+    : modes(m), cells(c), rings((c.ring_cosine.size() + 15) / 16 * 16) {
   const std::size_t count = modes.highest() + 1;
   cosine.assign(rings, 0.0);
   std::copy(c.ring_cosine.begin(), c.ring_cosine.end(), cosine.begin());
@@ -94,26 +79,9 @@ SphereTransform::Plan::Plan(const SphereModes& m, const SphereCells& c)
   sums.resize(count);
   for (const SphereBand& band : c.bands) {
     most_nodes = std::max(most_nodes, band.nodes());
-    most_values = std::max(most_values, (band.count + 2) * band.nodes());
-  }
-  const auto space = borrow();
-  auto* complex = reinterpret_cast<fftw_complex*>(space->modes.get());
-  double* values = space->values.get();
-  const std::lock_guard lock(planner());
-  for (std::size_t b = 0; b < bands.size(); ++b) {
-    const int n = static_cast<int>(c.bands[b].count), nodes = static_cast<int>(c.bands[b].nodes());
-    bands[b].analysis = fftw_plan_many_dft_r2c(1, &n, nodes, values, nullptr, nodes, 1, complex,
-                                               nullptr, nodes, 1, FFTW_ESTIMATE);
-    bands[b].synthesis = fftw_plan_many_dft_c2r(1, &n, nodes, complex, nullptr, nodes, 1, values,
-                                                nullptr, nodes, 1, FFTW_ESTIMATE);
-  }
-}
-
-SphereTransform::Plan::~Plan() {
-  const std::lock_guard lock(planner());
-  for (BandPlan& band : bands) {
-    fftw_destroy_plan(band.analysis);
-    fftw_destroy_plan(band.synthesis);
+    most_values = std::max(most_values, band.count * band.nodes());
+    most_modes = std::max(most_modes, (band.count / 2 + 1) * band.nodes());
+    bands.emplace_back(band.count, band.nodes());
   }
 }
 
@@ -126,8 +94,9 @@ std::unique_ptr<Workspace> SphereTransform::Plan::borrow() {
       return workspace;
     }
   }
-  return std::make_unique<Workspace>(
-      Workspace{reals(most_values), reals(most_values), reals(4 * most_nodes)});
+  return std::make_unique<Workspace>(Workspace{Scratch<double>(most_values),
+                                               Scratch<std::complex<double>>(most_modes),
+                                               Scratch<double>(4 * most_nodes)});
 }
 
 void SphereTransform::Plan::give_back(std::unique_ptr<Workspace> workspace) {
@@ -135,7 +104,7 @@ void SphereTransform::Plan::give_back(std::unique_ptr<Workspace> workspace) {
   idle.push_back(std::move(workspace));
 }
 
-/// body(band, its plan, hemisphere, workspace)
+/// body(band, its transform, hemisphere, workspace)
 template <class Body>
 void SphereTransform::Plan::each_band(const Body& body) {
   parallel_for(2 * bands.size(), 1, [&](std::size_t begin, std::size_t end) {
@@ -148,7 +117,7 @@ void SphereTransform::Plan::each_band(const Body& body) {
 }
 
 void SphereTransform::Plan::analyse(const double* moments) {
-  each_band([&](const SphereBand& band, const BandPlan& fft, std::size_t south, Workspace& w) {
+  each_band([&](const SphereBand& band, const RealFft& fft, std::size_t south, Workspace& w) {
     const std::size_t first = band.first + south * band.count;
     multiply({.left = moments + first * cells.stride,
               .right = band.source.data(),
@@ -157,10 +126,9 @@ void SphereTransform::Plan::analyse(const double* moments) {
               .inner = cells.coefficients,
               .columns = band.nodes(),
               .left_stride = cells.stride});
-    auto* spectrum = reinterpret_cast<fftw_complex*>(w.modes.get());
-    fftw_execute_dft_r2c(fft.analysis, w.values.get(), spectrum);
+    fft.analyse(w.values.get(), w.modes.get());
     gather_rings({.band = &band,
-                  .spectrum = w.modes.get(),
+                  .spectrum = w.spectrum(),
                   .turning = w.turning.get(),
                   .rings = ring_modes.data() + 2 * south * rings + band.first_ring,
                   .ring_stride = rings,
@@ -169,16 +137,15 @@ void SphereTransform::Plan::analyse(const double* moments) {
 }
 
 void SphereTransform::Plan::synthesise(std::vector<double>& from, double* polynomials) {
-  each_band([&](const SphereBand& band, const BandPlan& fft, std::size_t south, Workspace& w) {
+  each_band([&](const SphereBand& band, const RealFft& fft, std::size_t south, Workspace& w) {
     const std::size_t first = band.first + south * band.count;
     spread_rings({.band = &band,
-                  .spectrum = w.modes.get(),
+                  .spectrum = w.spectrum(),
                   .turning = w.turning.get(),
                   .rings = from.data() + 2 * south * rings + band.first_ring,
                   .ring_stride = rings,
                   .modes = modes.highest() + 1});
-    auto* spectrum = reinterpret_cast<fftw_complex*>(w.modes.get());
-    fftw_execute_dft_c2r(fft.synthesis, spectrum, w.values.get());
+    fft.synthesise(w.modes.get(), w.values.get());
     multiply({.left = w.values.get(),
               .right = band.target.data(),
               .out = polynomials + first * cells.stride,

@@ -1,9 +1,9 @@
 // Enclosed sums against rational numbers.
 #include "attractor/solve/enclosed_sum.hpp"
 
-#include <gmpxx.h>
 #include <gtest/gtest.h>
 
+#include <boost/multiprecision/cpp_int.hpp>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -13,20 +13,22 @@
 namespace attractor::solve {
 namespace {
 
+using boost::multiprecision::cpp_rational;
+
 // A long double as a rational number: its double and what is left, which is a double too.
-mpq_class rational(long double x) {
+cpp_rational rational(long double x) {
   const auto high = static_cast<double>(x);
-  return mpq_class(high) + mpq_class(static_cast<double>(x - high));
+  return cpp_rational(high) + cpp_rational(static_cast<double>(x - high));
 }
 
 struct Exact {
   EnclosedSum sum{};
-  mpq_class value = 0;
+  cpp_rational value = 0;
   void add(double a, double b) {
     sum.add(a, b);
-    value += mpq_class(a) * mpq_class(b);
+    value += cpp_rational(a) * cpp_rational(b);
   }
-  mpq_class miss() const { return abs(mpq_class(rational(sum.value()) - value)); }
+  cpp_rational miss() const { return abs(cpp_rational(rational(sum.value()) - value)); }
 };
 
 // Terms of up to 2^60 that cancel to almost nothing, thousands of times.
@@ -71,7 +73,7 @@ TEST(EnclosedSum, UnderflowAndOverflowAreCounted) {
   Exact exact;
   for (int k = 0; k < 50; ++k) exact.add(1.1e-170 * (k + 1), 1.3e-150);
   EXPECT_GT(exact.sum.error(), 0);
-  EXPECT_LE(exact.miss(), rational(exact.sum.error() * 0x1p200L) / mpq_class(0x1p200));
+  EXPECT_LE(exact.miss(), rational(exact.sum.error() * 0x1p200L) / cpp_rational(0x1p200));
   EnclosedSum large;
   large.add(1e200, 1e200);
   large.add(-1e200, 1e200);

@@ -1,7 +1,6 @@
 #include "attractor/solve/exact_margin.hpp"
 
 #include <fmt/format.h>
-#include <gmpxx.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
+#include "attractor/solve/fraction.hpp"
 
 namespace attractor::solve {
 namespace {
@@ -19,42 +19,39 @@ constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
 // A row and its bound times one positive factor that makes all of them integers.
 struct Row {
-  std::vector<mpz_class> g{};
-  mpz_class h{};
-  mpq_class factor{};
+  std::vector<Integer> g{};
+  Integer h{};
+  Fraction factor{};
 };
 
-mpz_class product(std::span<const mpz_class> a, std::span<const mpz_class> b) {
-  mpz_class sum = 0;
-  for (std::size_t k = 0; k < a.size(); ++k)
-    mpz_addmul(sum.get_mpz_t(), a[k].get_mpz_t(), b[k].get_mpz_t());
+Integer product(std::span<const Integer> a, std::span<const Integer> b) {
+  Integer sum = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) sum += a[k] * b[k];
   return sum;
 }
 
-Rational rational(const mpq_class& x) {
-  double value = x.get_d();  // rounded towards zero
-  const double next = std::nextafter(value, sgn(x) * std::numeric_limits<double>::infinity());
-  if (std::isfinite(next) && abs(mpq_class(next) - x) < abs(x - mpq_class(value))) value = next;
-  const double rest = std::isfinite(value) ? mpq_class(x - mpq_class(value)).get_d() : 0;
-  return {x.get_str(), value, rest};
+Rational rational(const Fraction& x) {
+  double value = towards_zero(x);
+  const double next = std::nextafter(value, x.sign() * std::numeric_limits<double>::infinity());
+  const auto distance = [&](double y) { return Fraction(abs(x - Fraction(y))); };
+  if (std::isfinite(next) && distance(next) < distance(value)) value = next;
+  const double rest = std::isfinite(value) ? towards_zero(x - Fraction(value)) : 0;
+  return {x.str(), value, rest};
 }
 
 // Doubles next to each other around the root of x >= 0; the same one twice if it is the root.
-std::pair<double, double> root_between(const mpq_class& x) {
+std::pair<double, double> root_between(const Fraction& x) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const auto square = [](double y) { return mpq_class(mpq_class(y) * mpq_class(y)); };
+  const auto square = [](double y) { return Fraction(Fraction(y) * Fraction(y)); };
   if (x == 0) return {0, 0};
   // x may be beyond all doubles where its root is not: x = 4^half rest with rest near 1.
-  const auto bits = [](const mpz_class& z) {
-    return static_cast<long>(mpz_sizeinbase(z.get_mpz_t(), 2));
-  };
-  const long half = (bits(x.get_num()) - bits(x.get_den())) / 2;
-  mpq_class rest = x;
+  Integer n = numerator(x), d = denominator(x);
+  const long half = (bits(n) - bits(d)) / 2;
   if (half > 0)
-    mpq_div_2exp(rest.get_mpq_t(), x.get_mpq_t(), static_cast<mp_bitcnt_t>(2 * half));
+    d <<= 2 * half;
   else
-    mpq_mul_2exp(rest.get_mpq_t(), x.get_mpq_t(), static_cast<mp_bitcnt_t>(-2 * half));
-  double lower = std::ldexp(std::sqrt(rest.get_d()), static_cast<int>(half));
+    n <<= -2 * half;
+  double lower = std::ldexp(std::sqrt(towards_zero(Fraction(n, d))), static_cast<int>(half));
   if (!std::isfinite(lower)) return {std::numeric_limits<double>::max(), kInfinity};
   while (square(lower) > x) lower = std::nextafter(lower, 0.0);
   double upper = std::nextafter(lower, kInfinity);
@@ -63,16 +60,16 @@ std::pair<double, double> root_between(const mpq_class& x) {
   return {lower, square(lower) == x ? lower : upper};
 }
 
-mpq_class exact(double x, std::size_t j) {
+Fraction exact(double x, std::size_t j) {
   if (!std::isfinite(x))
     throw Error(fmt::format("constraint {} contains {}; its entries must be finite", j, x));
-  return x;
+  return Fraction(x);
 }
 
 // The rows of a problem: rounded through the Constraints, exact through the entries.
 class Rows {
  public:
-  using Entries = std::function<void(std::size_t j, std::span<mpq_class> out)>;
+  using Entries = std::function<void(std::size_t j, std::span<Fraction> out)>;
   Rows(const Constraints& rounded, Entries entries)
       : rounded_(rounded), entries_(std::move(entries)) {}
 
@@ -88,14 +85,14 @@ class Rows {
 };
 
 Row Rows::row(std::size_t j) const {
-  std::vector<mpq_class> values(dim() + 1);
+  std::vector<Fraction> values(dim() + 1);
   entries_(j, std::span(values).first(dim()));
   values.back() = exact(rounded_.bound(j), j);
-  mpz_class common = 1;  // a power of two, as every denominator
-  for (const mpq_class& value : values) common = std::max(common, mpz_class(value.get_den()));
-  Row row{.factor = common};
-  for (const mpq_class& value : values)
-    row.g.push_back(value.get_num() * (common / value.get_den()));
+  Integer common = 1;  // a power of two, as every denominator
+  for (const Fraction& value : values) common = std::max(common, Integer(denominator(value)));
+  Row row{.factor = Fraction(common)};
+  for (const Fraction& value : values)
+    row.g.push_back(numerator(value) * (common / denominator(value)));
   row.h = row.g.back();
   row.g.pop_back();
   return row;
@@ -115,34 +112,34 @@ bool Rows::clearly_holds(std::size_t j, std::span<const double> p) const {
 
 // The symmetric system A x = b with A positive semidefinite, by fraction-free elimination. A pivot
 // is zero just if its row depends on those before; it is left out, and x there is 0.
-std::vector<mpq_class> solve(std::vector<std::vector<mpz_class>> a, std::vector<mpz_class> b) {
+std::vector<Fraction> solve(std::vector<std::vector<Integer>> a, std::vector<Integer> b) {
   const std::size_t n = b.size();
   std::vector<std::size_t> pivots;
-  mpz_class before = 1;
+  Integer before = 1;
   for (std::size_t k = 0; k < n; ++k) {
     if (a[k][k] == 0) continue;
     for (std::size_t i = k + 1; i < n; ++i) {
       for (std::size_t j = i; j < n; ++j) {
         a[i][j] = a[k][k] * a[i][j] - a[k][i] * a[k][j];
-        mpz_divexact(a[i][j].get_mpz_t(), a[i][j].get_mpz_t(), before.get_mpz_t());
+        divide_exactly(a[i][j], before);
       }
       b[i] = a[k][k] * b[i] - a[k][i] * b[k];
-      mpz_divexact(b[i].get_mpz_t(), b[i].get_mpz_t(), before.get_mpz_t());
+      divide_exactly(b[i], before);
     }
     before = a[k][k];
     pivots.push_back(k);
   }
   // By Cramer's rule the last pivot is a common denominator.
-  std::vector<mpq_class> x(n, 0);
-  std::vector<mpz_class> numerators(n, 0);
+  std::vector<Fraction> x(n, 0);
+  std::vector<Integer> numerators(n, 0);
   for (std::size_t k = pivots.size(); k-- > 0;) {
     const std::size_t i = pivots[k];
-    mpz_class sum = before * b[i];
+    Integer sum = before * b[i];
     for (std::size_t l = k + 1; l < pivots.size(); ++l)
       sum -= a[i][pivots[l]] * numerators[pivots[l]];
-    mpz_divexact(numerators[i].get_mpz_t(), sum.get_mpz_t(), a[i][i].get_mpz_t());
-    x[i] = mpq_class(numerators[i], before);
-    x[i].canonicalize();
+    divide_exactly(sum, a[i][i]);
+    numerators[i] = sum;
+    x[i] = Fraction(numerators[i], before);
   }
   return x;
 }
@@ -154,7 +151,7 @@ class ExactActiveSet {
   struct Active {
     std::size_t index;
     Row row;
-    mpq_class lambda{};
+    Fraction lambda{};
   };
 
   // Of these rows, those that can be active together.
@@ -169,11 +166,11 @@ class ExactActiveSet {
  private:
   // g = sum r g_i + z with z orthogonal to the active rows; missing = h - <g, p>.
   struct Split {
-    std::vector<mpq_class> r;
-    mpq_class rest, missing;  // rest = |z|^2
+    std::vector<Fraction> r;
+    Fraction rest, missing;  // rest = |z|^2
   };
   Split split(const Active& entering) const;
-  std::vector<std::vector<mpz_class>> gram() const;
+  std::vector<std::vector<Integer>> gram() const;
   std::size_t drop_if(bool (*out)(const Active&)) { return std::erase_if(active_, out); }
   void become_farkas(const Split& parts, Active entering);
 
@@ -181,9 +178,9 @@ class ExactActiveSet {
   std::size_t exchanges_ = 0;
 };
 
-std::vector<std::vector<mpz_class>> ExactActiveSet::gram() const {
+std::vector<std::vector<Integer>> ExactActiveSet::gram() const {
   const std::size_t n = active_.size();
-  std::vector<std::vector<mpz_class>> a(n, std::vector<mpz_class>(n));
+  std::vector<std::vector<Integer>> a(n, std::vector<Integer>(n));
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = i; j < n; ++j) a[i][j] = product(active_[i].row.g, active_[j].row.g);
   return a;
@@ -192,9 +189,9 @@ std::vector<std::vector<mpz_class>> ExactActiveSet::gram() const {
 void ExactActiveSet::start(std::vector<Active> rows) {
   active_ = std::move(rows);
   for (std::size_t dropped = 1; dropped > 0; exchanges_ += dropped) {
-    std::vector<mpz_class> h;
+    std::vector<Integer> h;
     for (const Active& one : active_) h.push_back(one.row.h);
-    const std::vector<mpq_class> lambda = solve(gram(), h);
+    const std::vector<Fraction> lambda = solve(gram(), h);
     for (std::size_t i = 0; i < active_.size(); ++i) active_[i].lambda = lambda[i];
     // Dependent rows have the multiplier 0 here and leave with those whose sign is wrong.
     dropped = drop_if([](const Active& one) { return one.lambda <= 0; });
@@ -202,9 +199,9 @@ void ExactActiveSet::start(std::vector<Active> rows) {
 }
 
 ExactActiveSet::Split ExactActiveSet::split(const Active& entering) const {
-  std::vector<mpz_class> products;
+  std::vector<Integer> products;
   for (const Active& one : active_) products.push_back(product(one.row.g, entering.row.g));
-  const mpz_class square = product(entering.row.g, entering.row.g);
+  const Integer square = product(entering.row.g, entering.row.g);
   Split parts{.r = solve(gram(), products),
               .rest = square,
               .missing = entering.row.h - entering.lambda * square};
@@ -229,7 +226,7 @@ bool ExactActiveSet::contradict(std::vector<Active> rows) {
   rows.pop_back();
   active_ = std::move(rows);
   const Split parts = split(last);
-  mpq_class bounds = last.row.h;  // sum lambda h
+  Fraction bounds = last.row.h;  // sum lambda h
   bool holds = parts.rest == 0;
   for (std::size_t i = 0; i < active_.size(); ++i) {
     holds = holds && parts.r[i] <= 0;
@@ -243,7 +240,7 @@ bool ExactActiveSet::contradict(std::vector<Active> rows) {
 bool ExactActiveSet::enter(Active entering) {
   for (;;) {
     const Split parts = split(entering);
-    const std::vector<mpq_class>& r = parts.r;
+    const std::vector<Fraction>& r = parts.r;
     std::size_t blocking = r.size();
     for (std::size_t i = 0; i < r.size(); ++i)
       if (r[i] > 0 && (blocking == r.size() ||
@@ -254,10 +251,10 @@ bool ExactActiveSet::enter(Active entering) {
       become_farkas(parts, std::move(entering));
       return false;
     }
-    mpq_class step = 0;
+    Fraction step = 0;
     if (full) step = parts.missing / parts.rest;
     if (blocking < r.size()) {
-      const mpq_class longest = active_[blocking].lambda / r[blocking];
+      const Fraction longest = active_[blocking].lambda / r[blocking];
       if (!full || longest < step) step = longest, full = false;
     }
     for (std::size_t i = 0; i < r.size(); ++i) active_[i].lambda -= step * r[i];
@@ -270,28 +267,21 @@ bool ExactActiveSet::enter(Active entering) {
   }
 }
 
-// p = numerators / denominator
+// p = numerators / common
 struct Point {
-  std::vector<mpz_class> numerators{};
-  mpz_class denominator = 1;
+  std::vector<Integer> numerators{};
+  Integer common = 1;
 
   Point(std::span<const ExactActiveSet::Active> active, std::size_t dim) : numerators(dim, 0) {
-    for (const auto& one : active)
-      mpz_lcm(denominator.get_mpz_t(), denominator.get_mpz_t(), one.lambda.get_den_mpz_t());
+    for (const auto& one : active) common = lcm(common, denominator(one.lambda));
     for (const auto& one : active) {
-      const mpz_class weight = one.lambda.get_num() * (denominator / one.lambda.get_den());
+      const Integer weight = numerator(one.lambda) * (common / denominator(one.lambda));
       for (std::size_t b = 0; b < dim; ++b) numerators[b] += weight * one.row.g[b];
     }
   }
-  mpq_class entry(std::size_t b) const {
-    mpq_class value(numerators[b], denominator);
-    value.canonicalize();
-    return value;
-  }
-  mpq_class squared_norm() const {
-    mpq_class value(product(numerators, numerators), denominator * denominator);
-    value.canonicalize();
-    return value;
+  Fraction entry(std::size_t b) const { return Fraction(numerators[b], common); }
+  Fraction squared_norm() const {
+    return Fraction(product(numerators, numerators), Integer(common * common));
   }
 };
 
@@ -300,7 +290,7 @@ std::size_t price(const Rows& rows, const Point& point, std::vector<std::size_t>
   std::vector<double> p;
   bool doubles_decide = true;  // not if an entry of p underflows
   for (std::size_t b = 0; b < rows.dim(); ++b) {
-    p.push_back(point.entry(b).get_d());
+    p.push_back(towards_zero(point.entry(b)));
     if (point.numerators[b] != 0 && std::abs(p[b]) < 1e-290) doubles_decide = false;
   }
   tight.clear();
@@ -309,12 +299,11 @@ std::size_t price(const Rows& rows, const Point& point, std::vector<std::size_t>
   for (std::size_t j = 0; j < rows.size(); ++j) {
     if (doubles_decide && rows.clearly_holds(j, p)) continue;
     const Row row = rows.row(j);
-    const mpz_class slack = product(row.g, point.numerators) - row.h * point.denominator;
+    const Integer slack = product(row.g, point.numerators) - row.h * point.common;
     if (slack == 0) tight.push_back(j);
     if (slack >= 0) continue;
-    mpq_class missing(-slack, point.denominator);
-    missing.canonicalize();
-    const double distance = missing.get_d() / std::sqrt(product(row.g, row.g).get_d());
+    const Fraction missing(Integer(-slack), point.common), square(product(row.g, row.g));
+    const double distance = towards_zero(missing) / std::sqrt(towards_zero(square));
     if (worst == rows.size() || distance > most) most = distance, worst = j;
   }
   return worst;
@@ -324,9 +313,9 @@ double relative_error(const Point& point, std::span<const double> p) {
   if (p.empty()) return 1;
   double off = 0, size = 0;
   for (std::size_t b = 0; b < p.size(); ++b) {
-    const mpq_class entry = point.entry(b);
-    off = std::hypot(off, mpq_class(entry - mpq_class(p[b])).get_d());
-    size = std::hypot(size, entry.get_d());
+    const Fraction entry = point.entry(b);
+    off = std::hypot(off, towards_zero(entry - Fraction(p[b])));
+    size = std::hypot(size, towards_zero(entry));
   }
   return size > 0 ? off / size : off;
 }
@@ -406,7 +395,7 @@ ExactMargin prove(const Rows& rows, const HardMargin& answer, const ExactMarginO
 
 ExactMargin exact_margin(const Constraints& constraints, const HardMargin& answer,
                          const ExactMarginOptions& options) {
-  const auto entries = [&](std::size_t j, std::span<mpq_class> out) {
+  const auto entries = [&](std::size_t j, std::span<Fraction> out) {
     std::vector<double> row(out.size());
     constraints.row(j, row);
     for (std::size_t b = 0; b < out.size(); ++b) out[b] = exact(row[b], j);
@@ -418,13 +407,13 @@ namespace {
 
 // x_alpha - x_t of row j, and the same mapped.
 void exact_row(const ExactTokens& data, const TokenDifferences& rounded, std::size_t j,
-               std::span<mpq_class> out) {
+               std::span<Fraction> out) {
   const auto [chosen, other] = rounded.places(j);
   const std::size_t d = data.dim;
   for (std::size_t b = 0; b < d; ++b)
     out[b] = exact(data.tokens[chosen + b], j) - exact(data.tokens[other + b], j);
   if (data.map.empty()) return;
-  const std::vector<mpq_class> difference(out.begin(), out.end());
+  const std::vector<Fraction> difference(out.begin(), out.end());
   for (std::size_t b = 0; b < d; ++b) {
     out[b] = 0;
     for (std::size_t c = 0; c < d; ++c) out[b] += difference[c] * exact(data.map[c * d + b], j);
@@ -445,7 +434,7 @@ std::vector<double> mapped(const ExactTokens& data) {
 ExactMargin exact_margin(const ExactTokens& data, const TokenChoice& choice,
                          const HardMargin& answer, const ExactMarginOptions& options) {
   const auto proof = [&](const TokenDifferences& rounded) {
-    const auto entries = [&](std::size_t j, std::span<mpq_class> out) {
+    const auto entries = [&](std::size_t j, std::span<Fraction> out) {
       exact_row(data, rounded, j, out);
     };
     return prove({rounded, entries}, answer, options);

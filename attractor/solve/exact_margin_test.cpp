@@ -1,10 +1,10 @@
 #include "attractor/solve/exact_margin.hpp"
 
-#include <gmpxx.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
+#include <boost/multiprecision/cpp_int.hpp>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -16,6 +16,9 @@
 
 namespace attractor::solve {
 namespace {
+
+using boost::multiprecision::cpp_int;
+using boost::multiprecision::cpp_rational;
 
 std::vector<double> normals(std::uint64_t seed, std::size_t count, std::size_t dim) {
   return normals_of("test.exact_margin", seed, count, dim);
@@ -44,7 +47,7 @@ std::vector<std::string> strings(std::span<const Rational> values) {
 }
 
 using Strings = std::vector<std::string>;
-using Matrix = std::vector<std::vector<mpq_class>>;
+using Matrix = std::vector<std::vector<cpp_rational>>;
 
 Matrix rows_of(const Constraints& constraints) {
   Matrix rows;
@@ -61,26 +64,26 @@ void expect_proved(const ExactMargin& found, const Matrix& rows, const Constrain
   ASSERT_TRUE(found.proved) << found.why_not;
   EXPECT_TRUE(found.why_not.empty());
   ASSERT_EQ(found.support.size(), found.lambda.size());
-  std::vector<mpq_class> sum(constraints.dim(), 0);
-  mpq_class bounds = 0;
+  std::vector<cpp_rational> sum(constraints.dim(), 0);
+  cpp_rational bounds = 0;
   for (std::size_t k = 0; k < found.support.size(); ++k) {
-    const mpq_class lambda(found.lambda[k].exact);
+    const cpp_rational lambda(found.lambda[k].exact);
     EXPECT_GT(lambda, 0);
-    EXPECT_DOUBLE_EQ(found.lambda[k].value, lambda.get_d());
+    EXPECT_DOUBLE_EQ(found.lambda[k].value, static_cast<double>(lambda));
     for (std::size_t b = 0; b < sum.size(); ++b) sum[b] += lambda * rows[found.support[k]][b];
-    bounds += lambda * mpq_class(constraints.bound(found.support[k]));
+    bounds += lambda * cpp_rational(constraints.bound(found.support[k]));
   }
   if (found.infeasible) {
-    for (const mpq_class& entry : sum) EXPECT_EQ(entry, 0);
+    for (const cpp_rational& entry : sum) EXPECT_EQ(entry, 0);
     EXPECT_GT(bounds, 0);
     return;
   }
   ASSERT_EQ(found.p.size(), constraints.dim());
-  for (std::size_t b = 0; b < sum.size(); ++b) EXPECT_EQ(sum[b], mpq_class(found.p[b].exact));
-  EXPECT_EQ(bounds, mpq_class(found.squared_norm.exact));
+  for (std::size_t b = 0; b < sum.size(); ++b) EXPECT_EQ(sum[b], cpp_rational(found.p[b].exact));
+  EXPECT_EQ(bounds, cpp_rational(found.squared_norm.exact));
   std::vector<std::size_t> tight;
   for (std::size_t j = 0; j < constraints.size(); ++j) {
-    mpq_class slack = -mpq_class(constraints.bound(j));
+    cpp_rational slack = -cpp_rational(constraints.bound(j));
     for (std::size_t b = 0; b < sum.size(); ++b) slack += rows[j][b] * sum[b];
     EXPECT_GE(slack, 0) << j;
     if (slack == 0) tight.push_back(j);
@@ -107,14 +110,14 @@ ExactMargin solve(std::span<const double> keys, std::size_t tokens, std::size_t 
 // The authors' keys as the nearest doubles to their decimals.
 TEST(ExactMargin, SingleInputOfThePaper) {
   const std::vector<double> keys{-0.1, 1, 1, 0, 0, 0};
-  const mpq_class x(0.1);
-  const mpq_class length = x * x + 1;
-  const std::vector<std::array<mpq_class, 2>> exact{
-      {mpq_class(-x / length), mpq_class(1 / length)}, {1, 0}, {-1, mpq_class(-1 - x)}};
+  const cpp_rational x(0.1);
+  const cpp_rational length = x * x + 1;
+  const std::vector<std::array<cpp_rational, 2>> exact{
+      {cpp_rational(-x / length), cpp_rational(1 / length)}, {1, 0}, {-1, cpp_rational(-1 - x)}};
   for (std::size_t alpha = 0; alpha < 3; ++alpha) {
     const ExactMargin found = solve(keys, 3, 2, {.chosen = {alpha}});
     ASSERT_TRUE(found.proved) << found.why_not;
-    EXPECT_EQ(strings(found.p), (Strings{exact[alpha][0].get_str(), exact[alpha][1].get_str()}));
+    EXPECT_EQ(strings(found.p), (Strings{exact[alpha][0].str(), exact[alpha][1].str()}));
     EXPECT_LE(found.error, 1e-15);
     EXPECT_EQ(found.exchanges, 0);
   }
@@ -170,11 +173,11 @@ TEST(ExactMargin, DifferencesOfKeysAreNotRounded) {
   const TokenChoice choice{.chosen = {0}};
   const TokenDifferences rounded(keys, 2, 1, choice);
   const HardMargin answer = hard_margin(rounded);
-  const mpq_class sum = mpq_class(0.1) + 1;
-  ASSERT_NE(sum, mpq_class(1.1));
+  const cpp_rational sum = cpp_rational(0.1) + 1;
+  ASSERT_NE(sum, cpp_rational(1.1));
   EXPECT_EQ(exact_margin(ExactTokens{keys, 2, 1}, choice, answer).p[0].exact,
-            mpq_class(1 / sum).get_str());
-  EXPECT_EQ(exact_margin(rounded, answer).p[0].exact, mpq_class(1 / mpq_class(1.1)).get_str());
+            cpp_rational(1 / sum).str());
+  EXPECT_EQ(exact_margin(rounded, answer).p[0].exact, cpp_rational(1 / cpp_rational(1.1)).str());
 }
 
 TEST(ExactMargin, RandomSmallIntegers) {
@@ -215,8 +218,8 @@ TEST(ExactMargin, RandomKeys) {
         const std::size_t i = rounded.group(j), t = rounded.token(j);
         rows.emplace_back();
         for (std::size_t b = 0; b < dim; ++b)
-          rows.back().push_back(mpq_class(keys[(i * tokens + choice.chosen[i]) * dim + b]) -
-                                mpq_class(keys[(i * tokens + t) * dim + b]));
+          rows.back().push_back(cpp_rational(keys[(i * tokens + choice.chosen[i]) * dim + b]) -
+                                cpp_rational(keys[(i * tokens + t) * dim + b]));
       }
       SCOPED_TRACE(testing::Message() << n << ' ' << tokens << ' ' << dim << ' ' << seed);
       expect_proved(found, rows, rounded);
@@ -332,11 +335,11 @@ TEST(ExactMargin, BeyondTheDoubles) {
   guess.p = {0, 0};
   const ExactMargin small = exact_margin(tiny.constraints(), guess);
   expect_proved(small, tiny.constraints());
-  EXPECT_EQ(small.p[0].exact, mpq_class(mpz_class(1), mpz_class(1) << 1074).get_str());
+  EXPECT_EQ(small.p[0].exact, cpp_rational(1, cpp_int(cpp_int(1) << 1074)).str());
   EXPECT_EQ(small.p[0].value, 0x1p-1074);
   const ExactMargin large = exact_margin(huge.constraints(), guess);
   expect_proved(large, huge.constraints());
-  EXPECT_EQ(large.p[1].exact, mpz_class(mpz_class(1) << 1999).get_str());
+  EXPECT_EQ(large.p[1].exact, cpp_int(cpp_int(1) << 1999).str());
 }
 
 TEST(ExactMargin, RefusesWhatIsTooLarge) {

@@ -1,9 +1,9 @@
 // Slacks, sums and bounds against rational numbers, and bounds in every norm near infeasibility.
 #include "attractor/solve/margin_proof.hpp"
 
-#include <gmpxx.h>
 #include <gtest/gtest.h>
 
+#include <boost/multiprecision/cpp_int.hpp>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -17,15 +17,17 @@
 namespace attractor::solve {
 namespace {
 
-using Rationals = std::vector<mpq_class>;
+using boost::multiprecision::cpp_rational;
+
+using Rationals = std::vector<cpp_rational>;
 
 std::vector<double> normals(std::uint64_t seed, std::size_t count, std::size_t dim) {
   return normals_of("test.margin_proof", seed, count, dim);
 }
 
-mpq_class rational(long double x) {
+cpp_rational rational(long double x) {
   const auto high = static_cast<double>(x);
-  return mpq_class(high) + mpq_class(static_cast<double>(x - high));
+  return cpp_rational(high) + cpp_rational(static_cast<double>(x - high));
 }
 
 // g_j of keys M^T x, without roundings; M empty: x itself.
@@ -35,15 +37,15 @@ Rationals exact_row(std::span<const double> x, std::span<const double> map,
   const std::size_t d = rows.dim();
   Rationals difference, row(d, 0);
   for (std::size_t a = 0; a < d; ++a)
-    difference.push_back(mpq_class(x[chosen + a]) - mpq_class(x[other + a]));
+    difference.push_back(cpp_rational(x[chosen + a]) - cpp_rational(x[other + a]));
   if (map.empty()) return difference;
   for (std::size_t c = 0; c < d; ++c)
-    for (std::size_t b = 0; b < d; ++b) row[b] += difference[c] * mpq_class(map[c * d + b]);
+    for (std::size_t b = 0; b < d; ++b) row[b] += difference[c] * cpp_rational(map[c * d + b]);
   return row;
 }
 
-mpq_class product(const Rationals& g, std::span<const long double> q) {
-  mpq_class sum = 0;
+cpp_rational product(const Rationals& g, std::span<const long double> q) {
+  cpp_rational sum = 0;
   for (std::size_t a = 0; a < g.size(); ++a) sum += g[a] * rational(q[a]);
   return sum;
 }
@@ -86,16 +88,17 @@ TEST(MarginProof, RowAndTailAreTheData) {
           rows.row(j, row);
           const double missing = rows.tail(j, tail);
           const Rationals exact = exact_row(k.x, k.map, rows, j);
-          mpq_class square = 0, coarse = 0;
+          cpp_rational square = 0, coarse = 0;
           for (std::size_t a = 0; a < 4; ++a) {
-            const mpq_class rest = exact[a] - mpq_class(row[a]), left = rest - mpq_class(tail[a]);
+            const cpp_rational rest = exact[a] - cpp_rational(row[a]),
+                               left = rest - cpp_rational(tail[a]);
             square += left * left;
             coarse += rest * rest;
           }
-          EXPECT_LE(square, mpq_class(missing) * mpq_class(missing));
+          EXPECT_LE(square, cpp_rational(missing) * cpp_rational(missing));
           double size = 0;
           for (const double g : row) size = std::hypot(size, g);
-          EXPECT_LE(std::sqrt(coarse.get_d()), rows.row_error(j) + 2.3e-16 * size);
+          EXPECT_LE(std::sqrt(static_cast<double>(coarse)), rows.row_error(j) + 2.3e-16 * size);
           EXPECT_LE(missing, 1e-30 * (1 + size));
         }
       });
@@ -112,13 +115,13 @@ TEST(MarginProof, RowsOfQueriesTooHaveTails) {
       rows.row(j, row);
       const double missing = rows.tail(j, tail);
       const Rationals left = exact_row(x, {}, tokens, j);
-      mpq_class square = 0;
+      cpp_rational square = 0;
       for (std::size_t k = 0; k < 6; ++k) {
-        const mpq_class entry = left[k / 2] * mpq_class(z[rows.group(j) * 2 + k % 2]);
-        const mpq_class off = entry - mpq_class(row[k]) - mpq_class(tail[k]);
+        const cpp_rational entry = left[k / 2] * cpp_rational(z[rows.group(j) * 2 + k % 2]);
+        const cpp_rational off = entry - cpp_rational(row[k]) - cpp_rational(tail[k]);
         square += off * off;
       }
-      EXPECT_LE(square, mpq_class(missing) * mpq_class(missing));
+      EXPECT_LE(square, cpp_rational(missing) * cpp_rational(missing));
       EXPECT_LE(missing, 1e-29);
     }
   }
@@ -143,12 +146,13 @@ TEST(MarginProof, SlacksAreBelowTheTruthAndClose) {
           const std::vector<double> draws = normals(seed + 1000 * j, 1, 4);
           for (const double value : draws)
             q.push_back(std::pow(10.0L, static_cast<long double>(seed % 15)) * value / 3);
-          q[3] = (1 - product(g, {q.data(), 3}).get_d()) / g[3].get_d();
-          const mpq_class exact = product(g, q) - 1;
+          q[3] = (1 - static_cast<double>(product(g, {q.data(), 3}))) / static_cast<double>(g[3]);
+          const cpp_rational exact = product(g, q) - 1;
           const long double found = proof.slack(j, q);
           EXPECT_LE(rational(found), exact);
-          EXPECT_LE(mpq_class(exact - rational(found)).get_d(),
-                    1e-18 * std::abs(exact.get_d()) + 1e-29 * std::pow(10.0, seed % 15));
+          EXPECT_LE(
+              static_cast<double>(cpp_rational(exact - rational(found))),
+              1e-18 * std::abs(static_cast<double>(exact)) + 1e-29 * std::pow(10.0, seed % 15));
         }
       });
     }
@@ -161,19 +165,20 @@ TEST(MarginProof, LowerBoundsAreBelowTheTruth) {
       with_rows(k, [&](const TokenDifferences& rows) {
         std::vector<Multiplier> lambda;
         Rationals sum(4, 0);
-        mpq_class total = 0;
+        cpp_rational total = 0;
         for (std::size_t j = 0; j < rows.size(); ++j) {
           lambda.push_back({j, std::abs(normals(seed + j, 1, 1)[0])});
           const Rationals g = exact_row(k.x, k.map, rows, j);
-          for (std::size_t a = 0; a < 4; ++a) sum[a] += mpq_class(lambda[j].value) * g[a];
-          total += mpq_class(lambda[j].value);
+          for (std::size_t a = 0; a < 4; ++a) sum[a] += cpp_rational(lambda[j].value) * g[a];
+          total += cpp_rational(lambda[j].value);
         }
         const Combination found = MarginProof(rows).combine(lambda);
-        const mpq_class bound(found.lower_bound(length_above(found.rows)));
-        mpq_class square = 0;
-        for (const mpq_class& x : sum) square += x * x;
+        const cpp_rational bound(found.lower_bound(length_above(found.rows)));
+        cpp_rational square = 0;
+        for (const cpp_rational& x : sum) square += x * x;
         EXPECT_LE(bound * bound * square, total * total);
-        EXPECT_GE(mpq_class(bound * bound * square / (total * total)).get_d(), 1 - 1e-15);
+        EXPECT_GE(static_cast<double>(cpp_rational(bound * bound * square / (total * total))),
+                  1 - 1e-15);
       });
     }
 }
@@ -198,15 +203,15 @@ TEST(MarginProof, RowsThatAlmostCancelProveANormOnly) {
   ASSERT_EQ(found.status, MarginStatus::infeasible);
   EXPECT_GT(found.lower, 1e14);
   Rationals sum(2, 0);
-  mpq_class total = 0;
+  cpp_rational total = 0;
   for (const auto& [j, value] : found.farkas) {
-    total += mpq_class(value);
+    total += cpp_rational(value);
     for (std::size_t k = 0; k < 2; ++k)
-      sum[k] += mpq_class(value) * mpq_class(rows.rows[j * 2 + k]);
+      sum[k] += cpp_rational(value) * cpp_rational(rows.rows[j * 2 + k]);
   }
-  const mpq_class square = sum[0] * sum[0] + sum[1] * sum[1];
+  const cpp_rational square = sum[0] * sum[0] + sum[1] * sum[1];
   if (std::isfinite(found.lower))
-    EXPECT_LE(mpq_class(found.lower) * mpq_class(found.lower) * square, total * total);
+    EXPECT_LE(cpp_rational(found.lower) * cpp_rational(found.lower) * square, total * total);
   else
     EXPECT_EQ(square, 0);
 }
@@ -231,10 +236,10 @@ Wedge wedge(std::uint64_t seed, std::size_t dim, double height) {
   return w;
 }
 
-void expect_enclosed(double lower, double upper, const mpq_class& exact, double gap) {
-  EXPECT_LE(mpq_class(lower), exact);
+void expect_enclosed(double lower, double upper, const cpp_rational& exact, double gap) {
+  EXPECT_LE(cpp_rational(lower), exact);
   ASSERT_TRUE(std::isfinite(upper));
-  EXPECT_GE(mpq_class(upper), exact);
+  EXPECT_GE(cpp_rational(upper), exact);
   EXPECT_GE(gap, (upper - lower) / upper);
   EXPECT_LE(gap, 1e-3);
 }
@@ -245,23 +250,23 @@ TEST(MarginProof, EveryNormIsEnclosedNearInfeasibility) {
     const Wedge w = wedge(seed, 2 + seed % 3, height);
     const std::vector<double> ones(w.rows.size() / w.dim, 1.0);
     const DenseConstraints rows(w.rows, ones, w.dim);
-    const mpq_class exact = 1 / mpq_class(height);
+    const cpp_rational exact = 1 / cpp_rational(height);
     SCOPED_TRACE(testing::Message() << height << " in dimension " << w.dim);
     const HardMargin euclidean = hard_margin(rows);
     expect_enclosed(euclidean.lower, euclidean.upper, exact, euclidean.relative_gap);
     for (const double p : {1.3, 3.0, 20.0}) {
       SCOPED_TRACE(p);
       const LpMargin found = lp_margin(rows, {.p = p});
-      EXPECT_LE(mpq_class(found.lower), exact);
-      EXPECT_GE(mpq_class(found.upper), exact);
+      EXPECT_LE(cpp_rational(found.lower), exact);
+      EXPECT_GE(cpp_rational(found.upper), exact);
     }
     // One query (3, 4) of length 5 for all rows: |W|_* = |u| / 5.
     const std::vector<double> query{3, 4};
     const std::vector<std::size_t> first(ones.size(), 0);
     const NuclearMargin nuclear = nuclear_margin(
         {.left = w.rows, .right = query, .left_dim = w.dim, .right_dim = 2, .query = first});
-    EXPECT_LE(mpq_class(nuclear.lower) * 5, exact);
-    if (std::isfinite(nuclear.upper)) EXPECT_GE(mpq_class(nuclear.upper) * 5, exact);
+    EXPECT_LE(cpp_rational(nuclear.lower) * 5, exact);
+    if (std::isfinite(nuclear.upper)) EXPECT_GE(cpp_rational(nuclear.upper) * 5, exact);
     if (seed % 12 < 4) EXPECT_LE(nuclear.relative_gap, 1e-10);
   }
 }

@@ -1,8 +1,8 @@
 #include "attractor/solve/min_norm_point.hpp"
 
-#include <gmpxx.h>
 #include <gtest/gtest.h>
 
+#include <boost/multiprecision/cpp_int.hpp>
 #include <cmath>
 #include <numbers>
 
@@ -11,6 +11,8 @@
 
 namespace attractor::solve {
 namespace {
+
+using boost::multiprecision::cpp_rational;
 
 std::vector<double> normals(std::uint64_t seed, std::size_t n, std::size_t dim, double shift = 0) {
   const Stream stream(seed, "test.min_norm_point");
@@ -65,16 +67,16 @@ TEST(MinNormPoint, GapAndProductAreRoundedOutwards) {
     stream.normals(0, points);
     for (std::size_t i = 0; i < count; ++i) points[i * dim] = 0.1 + std::abs(points[i * dim]);
     const MinNormPoint found = min_norm_point(points, dim);
-    mpq_class square = 0, smallest;
-    for (const double z : found.point) square += mpq_class(z) * mpq_class(z);
+    cpp_rational square = 0, smallest;
+    for (const double z : found.point) square += cpp_rational(z) * cpp_rational(z);
     for (std::size_t i = 0; i < count; ++i) {
-      mpq_class product = 0;
+      cpp_rational product = 0;
       for (std::size_t a = 0; a < dim; ++a)
-        product += mpq_class(points[i * dim + a]) * mpq_class(found.point[a]);
+        product += cpp_rational(points[i * dim + a]) * cpp_rational(found.point[a]);
       if (i == 0 || product < smallest) smallest = product;
     }
-    EXPECT_LE(mpq_class(found.smallest_product), smallest) << seed;
-    EXPECT_GE(mpq_class(found.gap), mpq_class(square - smallest)) << seed;
+    EXPECT_LE(cpp_rational(found.smallest_product), smallest) << seed;
+    EXPECT_GE(cpp_rational(found.gap), cpp_rational(square - smallest)) << seed;
     EXPECT_GT(found.gap, 0) << seed;
   }
 }
