@@ -32,11 +32,6 @@ FORBIDDEN_IN_TESTS = {"depth": ["training"], "training": ["depth"]}
 # Cycles that are still there, to be broken by moving what both sides need into a header of its own. No new ones; one that is gone
 # leaves this list.
 KNOWN_CYCLES = [
-    {"attractor/solve/nuclear_margin", "attractor/solve/nuclear_problem"},
-    {"attractor/kernels/attention_rows", "attractor/kernels/logit_lanes", "attractor/kernels/logit_panels"},
-    {"attractor/kernels/circle_field", "attractor/kernels/circle_passes"},
-    {"attractor/kernels/sphere_field", "attractor/kernels/sphere_passes"},
-    {"attractor/depth/attention_flow", "attractor/depth/coalesce", "attractor/depth/merge_shift"},
     {"attractor/experiment/select_figures", "attractor/experiment/select_plane"},
     {"attractor/experiment/flow_figures", "attractor/experiment/token_figure"},
     {"attractor/experiment/meanfield_errors", "attractor/experiment/meanfield_experiment",
