@@ -1,17 +1,15 @@
 #include "attractor/kernels/circle_field.hpp"
 
-#include <fftw3.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <mutex>
 #include <numbers>
 #include <vector>
 
+#include "attractor/base/circle_transform.hpp"
 #include "attractor/base/error.hpp"
-#include "attractor/base/planner.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/kernels/circle_passes.hpp"
 #include "attractor/kernels/circle_series.hpp"
@@ -22,46 +20,6 @@ namespace {
 constexpr std::size_t kBlock = 16384;  // tokens: fixed, so that sums are too
 constexpr double kPi = std::numbers::pi;
 
-/// Rows of real functions on the cells and of their Fourier coefficients; FFTW_ESTIMATE: equal
-/// plans, equal bits.
-class Rows {
- public:
-  Rows(std::size_t rows, std::size_t cells)
-      : stride_(cells + 8),
-        values_(fftw_alloc_real(rows * stride_)),
-        modes_(fftw_alloc_complex(rows * stride_ / 2)) {
-    const std::lock_guard lock(planner());
-    const int n = static_cast<int>(cells);
-    analysis_ = fftw_plan_dft_r2c_1d(n, values_, modes_, FFTW_ESTIMATE);
-    synthesis_ = fftw_plan_dft_c2r_1d(n, modes_, values_, FFTW_ESTIMATE);
-  }
-  Rows(const Rows&) = delete;
-  Rows& operator=(const Rows&) = delete;
-  ~Rows() {
-    const std::lock_guard lock(planner());
-    fftw_destroy_plan(analysis_);
-    fftw_destroy_plan(synthesis_);
-    fftw_free(values_);
-    fftw_free(modes_);
-  }
-
-  std::size_t stride() const { return stride_; }
-  double* values(std::size_t row) { return values_ + row * stride_; }
-  fftw_complex* modes(std::size_t row) { return modes_ + row * (stride_ / 2); }
-  void analyse(std::size_t rows) {
-    for (std::size_t r = 0; r < rows; ++r) fftw_execute_dft_r2c(analysis_, values(r), modes(r));
-  }
-  void synthesise(std::size_t rows) {
-    for (std::size_t r = 0; r < rows; ++r) fftw_execute_dft_c2r(synthesis_, modes(r), values(r));
-  }
-
- private:
-  std::size_t stride_;  // no power of two: one cell of all rows would share a cache set
-  double* values_;
-  fftw_complex* modes_;
-  fftw_plan analysis_, synthesis_;
-};
-
 }  // namespace
 
 struct CircleField::Plan {
@@ -69,7 +27,7 @@ struct CircleField::Plan {
   CircleModes modes;
   CircleDesign design;
   std::vector<double> powers;  // powers x modes
-  Rows rows;
+  CircleTransform rows;        // values: of the cells
   std::vector<double> re, im;  // S_k = sum_j w_j e^{-ik theta_j}, up to a phase
   std::vector<CircleBlock> blocks;
 

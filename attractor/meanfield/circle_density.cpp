@@ -1,72 +1,52 @@
 #include "attractor/meanfield/circle_density.hpp"
 
-#include <fftw3.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <limits>
-#include <mutex>
 #include <numbers>
 
+#include "attractor/base/circle_transform.hpp"
 #include "attractor/base/error.hpp"
-#include "attractor/base/planner.hpp"
 
 namespace attractor::meanfield {
 namespace {
 
-/// A real function on `size` points of the circle and its Fourier coefficients, with both
-/// transforms. FFTW_ESTIMATE: equal plans, equal bits.
+/// A real function on `size` points of the circle and its Fourier coefficients.
 class Transform {
  public:
-  explicit Transform(std::size_t size)
-      : size_(size), values_(fftw_alloc_real(size)), modes_(fftw_alloc_complex(size / 2 + 1)) {
-    const std::lock_guard lock(planner());
-    const int n = static_cast<int>(size);
-    synthesis_ = fftw_plan_dft_c2r_1d(n, modes_, values_, FFTW_ESTIMATE);
-    analysis_ = fftw_plan_dft_r2c_1d(n, values_, modes_, FFTW_ESTIMATE);
-  }
-  Transform(const Transform&) = delete;
-  Transform& operator=(const Transform&) = delete;
-  ~Transform() {
-    const std::lock_guard lock(planner());
-    fftw_destroy_plan(synthesis_);
-    fftw_destroy_plan(analysis_);
-    fftw_free(values_);
-    fftw_free(modes_);
-  }
+  explicit Transform(std::size_t size) : rows_(1, size) {}
 
-  std::size_t size() const { return size_; }
-  std::span<double> values() { return {values_, size_}; }
+  std::size_t size() const { return rows_.size(); }
+  std::span<double> values() { return {rows_.values(0), size()}; }
 
   /// values_j = sum of coefficient(k) e^{ik theta_j} and its conjugate over k = 1 .. count, plus
   /// constant.
   template <class Coefficient>
   std::span<double> synthesise(double constant, std::size_t count, const Coefficient& coefficient) {
     set(0, constant);
-    for (std::size_t k = 1; k <= size_ / 2; ++k)
+    for (std::size_t k = 1; k <= size() / 2; ++k)
       set(k, k <= count ? coefficient(k) : std::complex<double>());
-    fftw_execute(synthesis_);
+    rows_.synthesise(1);
     return values();
   }
 
   /// Then mode(k) = mean of values_j e^{ik theta_j}.
-  void analyse() { fftw_execute(analysis_); }
+  void analyse() { rows_.analyse(1); }
   std::complex<double> mode(std::size_t k) const {
-    return std::complex<double>(modes_[k][0], -modes_[k][1]) / static_cast<double>(size_);
+    const fftw_complex& m = rows_.modes(0)[k];
+    return std::complex<double>(m[0], -m[1]) / static_cast<double>(size());
   }
 
  private:
   void set(std::size_t k, std::complex<double> value) {
-    modes_[k][0] = value.real();
-    modes_[k][1] = value.imag();
+    rows_.modes(0)[k][0] = value.real();
+    rows_.modes(0)[k][1] = value.imag();
   }
 
-  std::size_t size_;
-  double* values_;
-  fftw_complex* modes_;
-  fftw_plan synthesis_, analysis_;
+  CircleTransform rows_;
 };
 
 /// A product of small primes, as FFTW likes it.
