@@ -8,7 +8,6 @@
 // coordinates of the last token's velocity to compare; and the peak of fused multiply-adds of one
 // thread, in doubles, in the same minutes. Processor time on one thread, wall time on more.
 #include <fmt/format.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cmath>
@@ -21,6 +20,7 @@
 #include "attractor/attention/attention.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/threads.hpp"
+#include "bench/timing.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "bench/attention_timing.cpp"
@@ -64,12 +64,6 @@ namespace attractor {
 HWY_EXPORT(multiply_add);
 
 namespace {
-
-double seconds() {
-  timespec now;
-  clock_gettime(threads() == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 double fma_gflops() {
   double best = 0, sum = 0;

@@ -26,6 +26,7 @@
 #include "attractor/solve/hard_margin.hpp"
 #include "attractor/solve/margin_status.hpp"
 #include "attractor/tokens/npy.hpp"
+#include "bench/timing.hpp"
 
 namespace attractor {
 namespace {
@@ -66,14 +67,6 @@ solve::TokenChoice read_choice(std::string_view rule, std::size_t inputs) {
     choice.chosen.push_back(static_cast<std::size_t>(token));
   }
   return choice;
-}
-
-// Of this program alone; getrusage would count what its parent held before it started us.
-std::size_t peak_bytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;)
-    if (std::size_t kilobytes = 0; word == "VmHWM:" && status >> kilobytes) return 1024 * kilobytes;
-  return 0;
 }
 
 std::size_t count(std::string_view text) {
@@ -125,11 +118,5 @@ void run(std::span<const std::string> arguments) {
 }  // namespace attractor
 
 int main(int count, char** values) {
-  try {
-    attractor::run(std::vector<std::string>(values + 1, values + count));
-    return 0;
-  } catch (const attractor::Error& error) {
-    fmt::print(stderr, "hard_margin_timing: {}\n", error.what());
-    return 2;
-  }
+  return attractor::timing_program("hard_margin_timing", count, values, attractor::run);
 }

@@ -8,7 +8,6 @@
 //
 // Processor time on one thread, wall time on two; best of many short runs.
 #include <fmt/format.h>
-#include <time.h>
 
 #include <algorithm>
 #include <array>
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "attractor/base/threads.hpp"
+#include "bench/timing.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "bench/machine_timing.cpp"
@@ -78,12 +78,6 @@ HWY_EXPORT(multiply_add_f32);
 HWY_EXPORT(exponentials);
 
 namespace {
-
-double seconds() {
-  timespec now;
-  clock_gettime(threads() == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 template <class Work>
 double fewest_seconds(int runs, const Work& work) {

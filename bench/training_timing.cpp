@@ -13,7 +13,6 @@
 #include <array>
 #include <charconv>
 #include <chrono>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -26,19 +25,12 @@
 #include "attractor/flow/run.hpp"
 #include "attractor/training/descent_flow.hpp"
 #include "attractor/training/problem_file.hpp"
+#include "bench/timing.hpp"
 
 namespace attractor {
 namespace {
 
 constexpr std::size_t kRepeats = 3, kShown = 16;
-
-// Of this program alone; getrusage would count what its parent held before it started us.
-std::size_t peak_bytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;)
-    if (std::size_t kilobytes = 0; word == "VmHWM:" && status >> kilobytes) return 1024 * kilobytes;
-  return 0;
-}
 
 template <class Number>
 Number number(std::string_view text) {
@@ -136,11 +128,5 @@ void run(std::span<const std::string> arguments) {
 }  // namespace attractor
 
 int main(int count, char** values) {
-  try {
-    attractor::run(std::vector<std::string>(values + 1, values + count));
-    return 0;
-  } catch (const attractor::Error& error) {
-    fmt::print(stderr, "training_timing: {}\n", error.what());
-    return 2;
-  }
+  return attractor::timing_program("training_timing", count, values, attractor::run);
 }

@@ -1,10 +1,7 @@
 // Twelve tokens on the circle under softmax attention: watch them cluster, then collapse.
 #include <fmt/format.h>
 
-#include "attractor/depth/attention_flow.hpp"
-#include "attractor/flow/run.hpp"
-#include "attractor/observe/pairs.hpp"
-#include "attractor/tokens/generators.hpp"
+#include "attractor/attractor.hpp"
 
 int main() {
   using namespace attractor;

@@ -45,6 +45,16 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(run.status, 0, run.err)
         return run.json
 
+    def assert_refused(self, cases, *command):
+        """Every (arguments, word) is bad input: status 2 and one sentence with the word."""
+        for arguments, named in cases:
+            with self.subTest(arguments):
+                run = attractor(*command, *arguments, "--json")
+                self.assertEqual(run.status, 2, run.err)
+                self.assertEqual(run.out, "")
+                self.assertEqual(run.err.count("\n"), 1)
+                self.assertIn(named, run.err)
+
 
 def main():
     global PROGRAM

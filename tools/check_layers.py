@@ -25,6 +25,8 @@ BELOW = {
     "observe": ["base", "space", "solve", "flow", "tokens", "attention", "depth", "meanfield", "training"],
     "experiment": ["base", "ranks", "report", "space", "solve", "flow", "tokens", "attention", "depth", "meanfield",
                    "training", "observe"],
+    # The public header: values in, values out; no files, figures or command lines.
+    "attractor.hpp": ["base", "space", "solve", "flow", "tokens", "attention", "depth", "meanfield", "training", "observe"],
 }
 # Tests may look at what stands above the layer they test, never sideways between the two halves.
 FORBIDDEN_IN_TESTS = {"depth": ["training"], "training": ["depth"]}
@@ -32,11 +34,6 @@ FORBIDDEN_IN_TESTS = {"depth": ["training"], "training": ["depth"]}
 # Cycles that are still there, to be broken by moving what both sides need into a header of its own. No new ones; one that is gone
 # leaves this list.
 KNOWN_CYCLES = [
-    {"attractor/solve/nuclear_margin", "attractor/solve/nuclear_problem"},
-    {"attractor/kernels/attention_rows", "attractor/kernels/logit_lanes", "attractor/kernels/logit_panels"},
-    {"attractor/kernels/circle_field", "attractor/kernels/circle_passes"},
-    {"attractor/kernels/sphere_field", "attractor/kernels/sphere_passes"},
-    {"attractor/depth/attention_flow", "attractor/depth/coalesce", "attractor/depth/merge_shift"},
     {"attractor/experiment/select_figures", "attractor/experiment/select_plane"},
     {"attractor/experiment/flow_figures", "attractor/experiment/token_figure"},
     {"attractor/experiment/meanfield_errors", "attractor/experiment/meanfield_experiment",
@@ -54,7 +51,7 @@ PAPER = re.compile(r'^\s*#\s*include\s+"papers/([a-z]+)/', re.MULTILINE)
 
 def violations(root):
     for path in sorted((root / "attractor").rglob("*")):
-        if path.suffix not in (".hpp", ".cpp") or path.parent == root / "attractor":
+        if path.suffix not in (".hpp", ".cpp"):
             continue
         layer = path.relative_to(root / "attractor").parts[0]
         if layer not in BELOW:

@@ -14,30 +14,6 @@
 namespace attractor {
 namespace {
 
-LayerOutput attended(const AttentionLayer& layer, const std::vector<double>& tokens,
-                     const LayerRequest& request = {}) {
-  validate(layer);
-  LayerOutput out;
-  attend(layer, tokens, request, out);
-  return out;
-}
-
-std::vector<AttentionLayer> rule_cases(std::size_t dim) {
-  std::vector<AttentionLayer> layers;
-  for (const LayerRule rule : kLayerRules) {
-    if (rule != LayerRule::radial) {
-      AttentionLayer layer{.rule = rule, .beta = 0.8, .dim = dim};
-      layers.push_back(layer);
-      continue;
-    }
-    for (const RadialKernel kernel : kRadialKernels)
-      for (const bool normalised : {true, false})
-        layers.push_back(
-            {.rule = rule, .beta = 0.8, .dim = dim, .kernel = kernel, .normalised = normalised});
-  }
-  return layers;
-}
-
 TEST(AttentionLayerProperties, FirstCausalTokenSeesItselfOnly) {
   const std::vector<double> tokens = unit_rows(normals("tokens", 9, 3), 3);
   for (AttentionLayer layer : rule_cases(3)) {

@@ -152,14 +152,6 @@ Naive naive(const AttentionLayer& layer, const std::vector<double>& tokens) {
   return all;
 }
 
-LayerOutput attended(const AttentionLayer& layer, const std::vector<double>& tokens,
-                     const LayerRequest& request = {}) {
-  validate(layer);
-  LayerOutput out;
-  attend(layer, tokens, request, out);
-  return out;
-}
-
 double largest(const Reals& values) {
   Real top = 1;
   for (const Real v : values) top = std::max(top, std::abs(v));
@@ -241,22 +233,6 @@ std::vector<NamedHeads> head_cases(std::size_t dim) {
           {"full rank", {random_head("a", dim, dim)}, normals("o", dim, dim)},
           {"rank 1 and 2", {random_head("b", 1, dim), random_head("c", 2, dim)}, {}},
           {"three heads", {shared, values_only, key_only}, normals("o", dim, dim)}};
-}
-
-std::vector<AttentionLayer> rule_cases(std::size_t dim) {
-  std::vector<AttentionLayer> layers;
-  for (const LayerRule rule : kLayerRules) {
-    if (rule != LayerRule::radial) {
-      AttentionLayer layer{.rule = rule, .beta = 0.8, .dim = dim};
-      layers.push_back(layer);
-      continue;
-    }
-    for (const RadialKernel kernel : kRadialKernels)
-      for (const bool normalised : {true, false})
-        layers.push_back(
-            {.rule = rule, .beta = 0.8, .dim = dim, .kernel = kernel, .normalised = normalised});
-  }
-  return layers;
 }
 
 TEST(AttentionLayer, EqualsTheTextbookForEveryRuleMaskAndHead) {

@@ -9,6 +9,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/random.hpp"
+#include "tests/support/random_rows.hpp"
 
 namespace attractor {
 namespace {
@@ -17,10 +18,7 @@ using Real = long double;
 using Vector = std::vector<Real>;
 
 std::vector<double> gaussian(const char* name, std::size_t rows, std::size_t dim) {
-  std::vector<double> all(rows * dim);
-  for (std::size_t i = 0; i < rows; ++i)
-    Stream(2, name).normals(i, std::span(all).subspan(i * dim, dim));
-  return all;
+  return normals_of(name, 2, rows, dim);
 }
 
 std::vector<double> on_sphere(const char* name, std::size_t n, std::size_t dim) {

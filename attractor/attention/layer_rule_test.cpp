@@ -9,24 +9,10 @@
 
 #include "attractor/attention/attention_layer.hpp"
 #include "attractor/base/error.hpp"
-#include "attractor/base/random.hpp"
+#include "tests/support/layer_data.hpp"
 
 namespace attractor {
 namespace {
-
-std::vector<double> normals(const char* name, std::size_t rows, std::size_t dim) {
-  std::vector<double> all(rows * dim);
-  Stream(5, name).normals(0, all);
-  return all;
-}
-
-LayerOutput attended(const AttentionLayer& layer, const std::vector<double>& tokens,
-                     const LayerRequest& request = {}) {
-  validate(layer);
-  LayerOutput out;
-  attend(layer, tokens, request, out);
-  return out;
-}
 
 // The deterministic tokens of the theory tables.
 std::vector<double> table_tokens(std::size_t n, std::size_t dim) {
@@ -35,12 +21,7 @@ std::vector<double> table_tokens(std::size_t n, std::size_t dim) {
     const std::size_t i = k / dim, a = k % dim;
     x[k] = std::sin(static_cast<double>(1 + 3 * i + 7 * a + i * a));
   }
-  for (std::size_t i = 0; i < n; ++i) {
-    const double size =
-        std::sqrt(std::inner_product(&x[i * dim], &x[i * dim] + dim, &x[i * dim], 0.0));
-    for (std::size_t a = 0; a < dim; ++a) x[i * dim + a] /= size;
-  }
-  return x;
+  return unit_rows(std::move(x), dim);
 }
 
 // theory.md A1: dE/dt of dettok(7,4), beta = 1.5, from the tangent part of `pull`.

@@ -6,21 +6,13 @@
 #include <vector>
 
 #include "attractor/attention/attention_layer.hpp"
-#include "attractor/base/random.hpp"
+#include "tests/support/random_rows.hpp"
 
 namespace attractor {
 namespace {
 
 std::vector<double> unit_tokens(std::size_t n, std::size_t dim) {
-  std::vector<double> x(n * dim);
-  for (std::size_t i = 0; i < n; ++i) {
-    const auto row = std::span(x).subspan(i * dim, dim);
-    Stream(8, "sinkhorn tokens").normals(i, row);
-    double squares = 0;
-    for (const double a : row) squares += a * a;
-    for (double& a : row) a /= std::sqrt(squares);
-  }
-  return x;
+  return unit_rows(normals_of("sinkhorn tokens", 8, n, dim), dim);
 }
 
 LayerOutput attended(const AttentionLayer& layer, const std::vector<double>& tokens) {

@@ -8,6 +8,8 @@
 #include <set>
 #include <vector>
 
+#include "tests/support/kolmogorov_smirnov.hpp"
+
 namespace attractor {
 namespace {
 
@@ -38,19 +40,6 @@ Words threefry(Words x, const Words& key) {
 // Published FNV-1a (64 bit) values.
 constexpr std::uint64_t kHashOfNothing = 0xcbf29ce484222325U, kHashOfA = 0xaf63dc4c8601ec8cU,
                         kHashOfFoobar = 0x85944171f73967e8U;
-
-// sqrt(n) sup |F_n - F|, which exceeds 1.95 with probability 2 exp(-2 1.95^2) = 0.001.
-template <class Cdf>
-double kolmogorov_smirnov(std::vector<double> sample, const Cdf& cdf) {
-  std::sort(sample.begin(), sample.end());
-  const double n = static_cast<double>(sample.size());
-  double worst = 0;
-  for (std::size_t i = 0; i < sample.size(); ++i) {
-    const double f = cdf(sample[i]), below = static_cast<double>(i) / n;
-    worst = std::max({worst, std::abs(f - below), std::abs(f - below - 1 / n)});
-  }
-  return std::sqrt(n) * worst;
-}
 
 double normal_cdf(double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }
 

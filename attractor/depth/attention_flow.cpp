@@ -63,9 +63,9 @@ bool AttentionFlow::simplify(const flow::Time& now, std::vector<double>& state) 
   if (radius_ == 0) return false;
   if (split_growing(state)) return true;
   if (groups_.count() < 2) return false;
-  std::vector<Group> groups = coalescing_groups(*this, state, radius_);
+  std::vector<Group> groups = coalescing_groups(*this, attention_, state, radius_);
   if (groups.empty()) return false;
-  coalesce_counted(*this, std::move(groups), now, state);
+  coalesce_counted(*this, attention_, std::move(groups), now, state);
   return true;
 }
 
@@ -85,7 +85,7 @@ void AttentionFlow::advance(const flow::Stretch& stretch) {
     growing_[s] = largest(offsets.now) > largest(offsets.start);
     offsets.start = offsets.now;
   }
-  carry_shift(*this, stretch, shadow_);
+  carry_shift(*this, attention_, stretch, shadow_);
 }
 
 // Long before linear growth could leave the radius in one step.

@@ -6,15 +6,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/random.hpp"
-#include "attractor/base/threads.hpp"
-#include "attractor/depth/attention_flow.hpp"
-#include "attractor/flow/run.hpp"
 #include "attractor/meanfield/circle_tokens.hpp"
+#include "tests/support/field_flows.hpp"
 
 namespace attractor::depth {
 namespace {
@@ -28,28 +25,11 @@ std::vector<double> random_angles(std::size_t count, std::uint64_t seed = 3) {
   return angles;
 }
 
-std::vector<double> weights(std::size_t count) {
-  std::vector<double> w(count);
-  for (std::size_t i = 0; i < count; ++i) w[i] = 1 + static_cast<double>(i % 7);
-  return w;
-}
-
 std::vector<double> sorted_angles(std::size_t count) {
   std::vector<double> angles = random_angles(count);
   for (double& a : angles) a = std::remainder(a, 2 * kPi);
   std::sort(angles.begin(), angles.end());
   return angles;
-}
-
-/// Angles by original number after a time.
-template <class AnyFlow>
-std::vector<double> moved(AnyFlow& flow, std::vector<double> angles, double time,
-                          double tolerance = 1e-12) {
-  flow::Progress progress{.state = std::move(angles)};
-  const flow::Plan plan{.end = flow::Time(time), .tolerance = tolerance};
-  EXPECT_EQ(run(flow, flow::dormand_prince(), plan, progress, {}), flow::Status::complete);
-  if constexpr (std::is_same_v<AnyFlow, CircleFlow>) return flow.expand(progress.state);
-  return progress.state;
 }
 
 double order_parameter(std::span<const double> angles) {
@@ -65,8 +45,8 @@ TEST(CircleFlow, DriftAndEnergyAreThoseOfTheFourierSums) {
   const std::vector<double> unsorted = random_angles(n), sorted = sorted_angles(n);
   for (const Rule rule : {Rule::softmax, Rule::unnormalised})
     for (const double beta : {0.0, 1e-3, 1.0, 30.0, 4000.0}) {
-      const CircleFlow flow({.rule = rule, .beta = beta}, weights(n));
-      const meanfield::CircleTokens expected({.rule = rule, .beta = beta}, weights(n));
+      const CircleFlow flow({.rule = rule, .beta = beta}, whole_weights(n, 7));
+      const meanfield::CircleTokens expected({.rule = rule, .beta = beta}, whole_weights(n, 7));
       ASSERT_EQ(flow.log_unit(), expected.log_unit());
       for (const auto& angles : {unsorted, sorted})
         for (const double unit : {flow.log_unit(), flow.log_unit() + 2}) {
@@ -103,8 +83,8 @@ TEST(CircleFlow, DriftIsThatOfTheSphereInTwoDimensions) {
 TEST(CircleFlow, SortsOnceAndKeepsTheNumbersOfTokens) {
   const std::size_t n = 300;
   const std::vector<double> start = random_angles(n);
-  CircleFlow flow({.beta = 6}, weights(n));
-  meanfield::CircleTokens expected({.beta = 6}, weights(n));
+  CircleFlow flow({.beta = 6}, whole_weights(n, 7));
+  meanfield::CircleTokens expected({.beta = 6}, whole_weights(n, 7));
   const std::vector<double> end = moved(flow, start, 3), truth = moved(expected, start, 3);
   EXPECT_FALSE(std::is_sorted(flow.order().begin(), flow.order().end()));
   for (std::size_t i = 0; i < n; ++i) EXPECT_LT(on_circle(end[i], truth[i]), 1e-9) << i;
@@ -166,15 +146,8 @@ TEST(CircleFlow, FollowsClosedSolutionsOfKuramoto) {
 TEST(CircleFlow, EnergyRisesAlongTheFlow) {
   CircleFlow flow({.beta = 20}, 2000);
   flow::Progress progress{.state = random_angles(2000)};
-  double before = -std::numeric_limits<double>::infinity();
-  flow::Hooks hooks;
-  hooks.step = [&](const flow::Step& step) {
-    const double energy = flow.log_energy(step.after);
-    EXPECT_GE(energy, before - 1e-11);
-    before = energy;
-  };
   const flow::Plan plan{.end = flow::Time(30), .tolerance = 1e-6};
-  ASSERT_EQ(run(flow, flow::dormand_prince(), plan, progress, hooks), flow::Status::complete);
+  expect_energy_rises(flow, plan, progress, 1e-11);
   EXPECT_LT(distinct_on_circle(progress.state, 1e-6), 20U);
 }
 
@@ -191,30 +164,16 @@ TEST(CircleFlow, SaysWhenTheMotionIsBelowItsAccuracy) {
 }
 
 TEST(CircleFlow, ARunDoesNotDependOnTheThreads) {
-  const std::size_t n = 40'000, before = threads();
-  std::vector<double> first;
-  for (const std::size_t count : {1U, 2U, 3U}) {
-    set_threads(count);
+  const std::size_t n = 40'000;
+  expect_same_on_any_threads([&] {
     CircleFlow flow({.beta = 12, .accuracy = 1e-8}, n);
-    const std::vector<double> end = moved(flow, random_angles(n), 1, 1e-4);
-    if (first.empty()) first = end;
-    EXPECT_EQ(end, first);
-  }
-  set_threads(before);
+    return moved(flow, random_angles(n), 1, 1e-4);
+  });
 }
 
 TEST(CircleFlow, OneTokenRestsAndAStateThatIsNoneShows) {
-  CircleFlow one({.beta = 2}, 1);
-  EXPECT_TRUE(one.at_rest(std::vector{0.3}));
-  std::vector<double> out(1, 7);
-  one.drift(std::vector{0.3}, 0, out);
-  EXPECT_NEAR(out[0], 0, 1e-12);
-  CircleFlow flow({.beta = 2}, 3);
-  std::vector<double> three(3), state = {0.0, std::nan(""), 1.0};
-  EXPECT_FALSE(flow.simplify(flow::Time(0), state));
-  flow.drift(state, 0, three);
-  EXPECT_TRUE(std::isnan(three[0]));
-  EXPECT_TRUE(std::isnan(flow.log_energy(state)));
+  expect_one_token_rests(CircleFlow({.beta = 2}, 1), {0.3}, 1e-12);
+  expect_no_state_shows(CircleFlow({.beta = 2}, 3), {0, std::nan(""), 1});
 }
 
 TEST(CircleFlow, TakesWeightsOfAnySize) {

@@ -4,16 +4,16 @@
 #include <cmath>
 #include <utility>
 
-#include "attractor/depth/attention_flow.hpp"
 #include "attractor/tokens/components.hpp"
 
 namespace attractor::depth {
 namespace {
 
 struct View {
-  const AttentionFlow& flow;
+  const TokenFlow& flow;
+  const Attention& attention;
   std::span<const double> state;
-  std::size_t dim() const { return flow.attention().dim; }
+  std::size_t dim() const { return attention.dim; }
   std::span<const double> token(std::size_t i) const { return state.subspan(i * dim(), dim()); }
   double mass(std::size_t i) const { return flow.groups().masses()[i]; }
 };
@@ -38,7 +38,7 @@ void place_centre(const View& view, Group& group) {
   double spread = 0;
   for (std::uint32_t i : group.members)
     spread += view.mass(i) / mass * squared_distance(view.token(i), group.centre);
-  group.error = (1 + view.flow.attention().beta) * spread;
+  group.error = (1 + view.attention.beta) * spread;
 }
 
 bool small(const View& view, const Group& group, double radius) {
@@ -48,7 +48,7 @@ bool small(const View& view, const Group& group, double radius) {
 }
 
 bool stands_alone(const View& view, const Group& group) {
-  const double beta = view.flow.attention().beta;
+  const double beta = view.attention.beta;
   double outside = 0;
   auto member = group.members.begin();
   for (std::uint32_t j = 0; j < view.flow.groups().masses().size(); ++j) {
@@ -92,12 +92,11 @@ std::vector<Group> close_groups(const View& view, double radius) {
 
 }  // namespace
 
-std::vector<Group> coalescing_groups(const AttentionFlow& flow, std::span<const double> state,
-                                     double radius) {
-  const View view{flow, state};
+std::vector<Group> coalescing_groups(const TokenFlow& flow, const Attention& attention,
+                                     std::span<const double> state, double radius) {
+  const View view{flow, attention, state};
   std::vector<Group> groups = close_groups(view, radius);
   if (groups.empty()) return groups;
-  const Attention& attention = flow.attention();
   const bool plain = attention.by_distance() && attention.value.empty();
   std::vector<double> velocity;
   if (!plain) {

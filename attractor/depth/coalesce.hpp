@@ -16,13 +16,13 @@
 #include <span>
 #include <vector>
 
-#include "attractor/depth/token_groups.hpp"
+#include "attractor/attention/attention.hpp"
+#include "attractor/depth/token_flow.hpp"
 
 namespace attractor::depth {
 
-class AttentionFlow;
-
-std::vector<Group> coalescing_groups(const AttentionFlow& flow, std::span<const double> state,
-                                     double radius);
+/// `attention` is what moves the tokens of `flow`.
+std::vector<Group> coalescing_groups(const TokenFlow& flow, const Attention& attention,
+                                     std::span<const double> state, double radius);
 
 }  // namespace attractor::depth

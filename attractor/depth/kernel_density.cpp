@@ -10,8 +10,8 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/threads.hpp"
+#include "attractor/depth/points.hpp"
 #include "attractor/kernels/attention_rows.hpp"
-#include "attractor/space/space.hpp"
 
 namespace attractor::depth {
 namespace {
@@ -19,23 +19,6 @@ namespace {
 constexpr std::size_t kCell = 128;    // most points of a cell
 constexpr std::size_t kChunk = 2048;  // points gathered at once: they stay in the cache
 constexpr double kNegligible = 40;    // -ln of all that is left out, beside one point's 1
-
-using Points = std::span<const double>;
-
-Points row(Points points, std::size_t dim, std::size_t i) { return points.subspan(i * dim, dim); }
-
-double distance(Points a, Points b) { return std::sqrt(squared_distance(a, b)); }
-
-std::vector<double> gathered(Points points, std::size_t dim,
-                             std::span<const std::uint32_t> chosen) {
-  std::vector<double> result;
-  result.reserve(chosen.size() * dim);
-  for (const std::uint32_t i : chosen) {
-    const Points point = row(points, dim, i);
-    result.insert(result.end(), point.begin(), point.end());
-  }
-  return result;
-}
 
 void require_sizes(Points points, std::size_t dim) {
   const auto bad = std::ranges::find_if_not(points, [](double x) { return std::abs(x) <= 1e150; });

@@ -26,6 +26,8 @@ void multiply(const std::vector<double>& matrix, std::span<const double> x, std:
   for (std::size_t a = 0; a < dim; ++a) out[a] = dot(std::span(matrix).subspan(a * dim, dim), x);
 }
 
+double capped_exp(double log) { return std::exp(std::min(log, 690.0)); }
+
 }  // namespace
 
 RowSources::RowSources(const Attention& map, std::span<const double> tokens,
@@ -42,52 +44,74 @@ std::span<const double> LinearisedRow::row(const std::vector<double>& rows, std:
   return (rows.empty() ? sources_.state : std::span<const double>(rows)).subspan(j * dim, dim);
 }
 
+// Of all tokens, relative to the own one.
+struct LinearisedRow::Logits {
+  std::vector<double> logit;
+  double own = 0;
+  double top = 0, sum = 0;  // the largest, and sum_j m_j e^{logit_j - top}
+};
+
+struct LinearisedRow::Pull {
+  std::vector<double> vector;  // sum_j w_j (v_j - v_c)
+  double weight = 0;           // sum_j w_j
+};
+
 LinearisedRow::LinearisedRow(const RowSources& sources, std::size_t token, double log_unit)
     : sources_(sources), token_(token), query_(sources.attention.dim) {
   const Attention& attention = sources.attention;
-  const std::size_t dim = attention.dim, count = sources.masses.size();
-  const bool softmax = attention.rule == Rule::softmax;
-  const auto c = sources.state.subspan(token * dim, dim);
-  const auto own_key = row(sources.keys, token), own_value = row(sources.values, token);
   // The own key and value are normal to every offset with identity weights, and cancel in softmax.
-  near_ = softmax || (attention.by_distance() && attention.value.empty());
+  near_ = attention.rule == Rule::softmax || (attention.by_distance() && attention.value.empty());
+  const Logits found = logits();
+  log_partition_ = found.own + found.top + std::log(found.sum);
+  set_motion(weigh(found, log_unit), log_unit);
+}
+
+// By differences, so that near tokens keep their digits.
+LinearisedRow::Logits LinearisedRow::logits() const {
+  const Attention& attention = sources_.attention;
+  const std::size_t dim = attention.dim, count = sources_.masses.size();
+  const auto c = sources_.state.subspan(token_ * dim, dim), own_key = row(sources_.keys, token_);
   multiply(attention.query, c, query_);
-  // Logits relative to the own one: of differences, so that near tokens keep their digits.
-  std::vector<double> logit(count);
-  const double own =
-      attention.by_distance() ? attention.beta : attention.beta * dot(query_, own_key);
-  double top = 0;
+  Logits found{.logit = std::vector<double>(count)};
+  found.own = attention.by_distance() ? attention.beta : attention.beta * dot(query_, own_key);
   for (std::size_t j = 0; j < count; ++j) {
-    const auto key = row(sources.keys, j);
+    const auto key = row(sources_.keys, j);
     double along = 0;
     if (attention.by_distance())
       along = -0.5 * squared_distance(key, c);
     else
       for (std::size_t a = 0; a < dim; ++a) along += query_[a] * (key[a] - own_key[a]);
-    logit[j] = attention.beta * along;
-    top = std::max(top, logit[j]);
+    found.logit[j] = attention.beta * along;
+    found.top = std::max(found.top, found.logit[j]);
   }
-  double z = 0;
-  for (std::size_t j = 0; j < count; ++j) z += sources.masses[j] * std::exp(logit[j] - top);
-  log_partition_ = own + top + std::log(z);
-  // ln of what one unit of mass with the own logit weighs.
-  const double unit =
-      softmax ? log_unit - top - std::log(z) : log_unit + own - std::log(sources.total);
-  const auto capped = [](double log) { return std::exp(std::min(log, 690.0)); };
+  for (std::size_t j = 0; j < count; ++j)
+    found.sum += sources_.masses[j] * std::exp(found.logit[j] - found.top);
+  return found;
+}
 
+// Means over all tokens, and those whose weight is felt.
+LinearisedRow::Pull LinearisedRow::weigh(const Logits& logits, double log_unit) {
+  const Attention& attention = sources_.attention;
+  const std::size_t dim = attention.dim, count = sources_.masses.size();
+  const bool softmax = attention.rule == Rule::softmax;
+  const auto own_key = row(sources_.keys, token_), own_value = row(sources_.values, token_);
+  // ln of what one unit of mass with the own logit weighs.
+  const double unit = softmax ? log_unit - logits.top - std::log(logits.sum)
+                              : log_unit + logits.own - std::log(sources_.total);
   mean_key_.assign(dim, 0.0);
   mean_pull_.assign(dim, 0.0);
-  std::vector<double> pull(dim, 0.0), key_length(count), value_length(count), weight(count);
-  double all = 0, heaviest = 0;
+  Pull pull{.vector = std::vector<double>(dim, 0.0)};
+  std::vector<double> key_length(count), value_length(count), weight(count);
+  double heaviest = 0;
   for (std::size_t j = 0; j < count; ++j) {
-    weight[j] = sources.masses[j] * capped(unit + logit[j]);
-    all += weight[j];
-    const auto key = row(sources.keys, j), value = row(sources.values, j);
-    const double share = sources.masses[j] * std::exp(logit[j] - top) / z;
+    weight[j] = sources_.masses[j] * capped_exp(unit + logits.logit[j]);
+    pull.weight += weight[j];
+    const auto key = row(sources_.keys, j), value = row(sources_.values, j);
+    const double share = sources_.masses[j] * std::exp(logits.logit[j] - logits.top) / logits.sum;
     double keys = 0, values = 0;
     for (std::size_t a = 0; a < dim; ++a) {
       const double dk = key[a] - (near_ ? own_key[a] : 0), dv = value[a] - own_value[a];
-      pull[a] += weight[j] * dv;
+      pull.vector[a] += weight[j] * dv;
       if (softmax) mean_key_[a] += share * dk;
       const double v = near_ ? dv : value[a];
       keys += dk * dk;
@@ -105,13 +129,20 @@ LinearisedRow::LinearisedRow(const RowSources& sources, std::size_t token, doubl
     size_ += attention.beta * felt;
   }
   if (softmax)
-    for (std::size_t a = 0; a < dim; ++a) mean_pull_[a] = attention.beta * pull[a];
+    for (std::size_t a = 0; a < dim; ++a) mean_pull_[a] = attention.beta * pull.vector[a];
+  return pull;
+}
 
-  // A = (sum of weights) v_c + pull; with V = I its first part is normal.
-  const double share = softmax ? capped(log_unit) : all;
-  rate_ = -share * dot(c, own_value) - dot(c, pull);
-  velocity_ = pull;
-  if (!sources.values.empty())
+// A = (sum of weights) v_c + pull; with V = I its first part is normal.
+void LinearisedRow::set_motion(const Pull& pull, double log_unit) {
+  const Attention& attention = sources_.attention;
+  const std::size_t dim = attention.dim;
+  const auto c = sources_.state.subspan(token_ * dim, dim),
+             own_value = row(sources_.values, token_);
+  const double share = attention.rule == Rule::softmax ? capped_exp(log_unit) : pull.weight;
+  rate_ = -share * dot(c, own_value) - dot(c, pull.vector);
+  velocity_ = pull.vector;
+  if (!sources_.values.empty())
     for (std::size_t a = 0; a < dim; ++a) velocity_[a] += share * own_value[a];
   Sphere(dim).project(c, velocity_);
   double query_norm = 1;

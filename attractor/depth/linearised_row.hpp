@@ -47,7 +47,12 @@ class LinearisedRow {
   void add_product(std::span<const double> xi, double factor, std::span<double> out) const;
 
  private:
+  struct Logits;
+  struct Pull;
   std::span<const double> row(const std::vector<double>& rows, std::size_t j) const;
+  Logits logits() const;
+  Pull weigh(const Logits& logits, double log_unit);
+  void set_motion(const Pull& pull, double log_unit);
 
   const RowSources& sources_;
   std::size_t token_;

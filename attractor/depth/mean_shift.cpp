@@ -10,8 +10,8 @@
 #include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/depth/kernel_density.hpp"
+#include "attractor/depth/points.hpp"
 #include "attractor/kernels/token_rows.hpp"
-#include "attractor/space/space.hpp"
 #include "attractor/tokens/components.hpp"
 
 namespace attractor::depth {
@@ -19,27 +19,6 @@ namespace {
 
 constexpr double kNear = 1e-3;  // of the bandwidth: seeds followed as one, push
 constexpr std::size_t kBandwidthSample = 500;
-
-using Points = std::span<const double>;
-
-Points row(Points points, std::size_t dim, std::size_t i) { return points.subspan(i * dim, dim); }
-
-std::span<double> row(std::span<double> points, std::size_t dim, std::size_t i) {
-  return points.subspan(i * dim, dim);
-}
-
-double distance(Points a, Points b) { return std::sqrt(squared_distance(a, b)); }
-
-std::vector<double> gathered(Points points, std::size_t dim,
-                             std::span<const std::uint32_t> chosen) {
-  std::vector<double> result;
-  result.reserve(chosen.size() * dim);
-  for (const std::uint32_t i : chosen) {
-    const Points point = row(points, dim, i);
-    result.insert(result.end(), point.begin(), point.end());
-  }
-  return result;
-}
 
 // ---- The ascent.
 

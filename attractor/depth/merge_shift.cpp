@@ -4,7 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "attractor/depth/attention_flow.hpp"
 #include "attractor/depth/linearised_row.hpp"
 
 namespace attractor::depth {
@@ -77,15 +76,15 @@ void set_speed(TokenGroups::Delay& delay, std::span<const double> velocity, std:
 
 }  // namespace
 
-void coalesce_counted(AttentionFlow& flow, std::vector<Group> groups, const flow::Time& now,
-                      std::vector<double>& state) {
+void coalesce_counted(TokenFlow& flow, const Attention& attention, std::vector<Group> groups,
+                      const flow::Time& now, std::vector<double>& state) {
   TokenGroups& book = flow.groups();
   if (book.count() > kMostMeasured) {  // (1 + beta) S of each group, by coalescing_groups()
     for (const Group& group : groups) book.count_bound(group.error);
     book.coalesce(groups, now, state);
     return;
   }
-  const std::size_t dim = flow.attention().dim;
+  const std::size_t dim = flow.space().dim();
   const std::vector<double> before = state, masses(book.masses().begin(), book.masses().end());
   std::vector<double> old(state.size());
   flow.drift(state, flow.log_unit(), old);
@@ -118,7 +117,7 @@ void coalesce_counted(AttentionFlow& flow, std::vector<Group> groups, const flow
     const double factor = doubted(book.names()[s], book.coalescences().size());
     for (std::size_t a = 0; a < dim; ++a) book.shift()[s * dim + a] += factor * shift[a];
   }
-  const RowSources sources(flow.attention(), state, book.masses(), book.total());
+  const RowSources sources(attention, state, book.masses(), book.total());
   for (std::size_t g = 0; g < groups.size(); ++g) {
     if (!(members[g].contraction > 0)) continue;
     const std::size_t s = place[groups[g].members.front()];
@@ -134,8 +133,8 @@ void coalesce_counted(AttentionFlow& flow, std::vector<Group> groups, const flow
 namespace {
 
 /// Moves what of the shift lies along the velocity into the delay, which the flow conserves.
-void split_off_delay(AttentionFlow& flow, const flow::Stretch& stretch) {
-  const std::size_t dim = flow.attention().dim;
+void split_off_delay(TokenFlow& flow, const flow::Stretch& stretch) {
+  const std::size_t dim = flow.space().dim();
   std::vector<double>& shift = flow.groups().shift();
   TokenGroups::Delay& delay = flow.groups().delay();
   std::vector<double> velocity(shift.size());
@@ -157,9 +156,10 @@ void split_off_delay(AttentionFlow& flow, const flow::Stretch& stretch) {
 
 }  // namespace
 
-void carry_shift(AttentionFlow& flow, const flow::Stretch& stretch, flow::Stepper& stepper) {
+void carry_shift(TokenFlow& flow, const Attention& attention, const flow::Stretch& stretch,
+                 flow::Stepper& stepper) {
   std::vector<double>& shift = flow.groups().shift();
-  const std::size_t dim = flow.attention().dim, count = flow.groups().count();
+  const std::size_t dim = flow.space().dim(), count = flow.groups().count();
   if (stretch.after.empty()) {  // at rest: nothing is late
     flow.groups().delay().speed = 0;
     return;
@@ -169,7 +169,7 @@ void carry_shift(AttentionFlow& flow, const flow::Stretch& stretch, flow::Steppe
   for (const double c : shift) largest = std::max(largest, std::abs(c));
   if (!(largest > 0)) return;
   // Far above rounding, far below the kernel's width.
-  const double scale = 1e-6 / std::sqrt(1 + flow.attention().beta) / largest;
+  const double scale = 1e-6 / std::sqrt(1 + attention.beta) / largest;
   std::vector<double> moved(stretch.before.begin(), stretch.before.end());
   for (std::size_t k = 0; k < moved.size(); ++k) moved[k] += scale * shift[k];
   for (std::size_t s = 0; s < count; ++s)

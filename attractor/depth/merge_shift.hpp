@@ -20,22 +20,23 @@
 #include <span>
 #include <vector>
 
-#include "attractor/depth/token_groups.hpp"
+#include "attractor/attention/attention.hpp"
+#include "attractor/depth/token_flow.hpp"
 #include "attractor/flow/flow.hpp"
 #include "attractor/flow/stepper.hpp"
 
 namespace attractor::depth {
 
-class AttentionFlow;
-
 inline constexpr std::size_t kMostShifted = 256;    // tokens whose shift is carried
 inline constexpr std::size_t kMostMeasured = 4096;  // tokens whose velocities are compared
 
-/// Replaces the groups in the state and in the book of the flow, and counts what that commits.
-void coalesce_counted(AttentionFlow& flow, std::vector<Group> groups, const flow::Time& now,
-                      std::vector<double>& state);
+/// `attention` is what moves the tokens of `flow`. Replaces the groups in the state and in the book
+/// of the flow, and counts what that commits.
+void coalesce_counted(TokenFlow& flow, const Attention& attention, std::vector<Group> groups,
+                      const flow::Time& now, std::vector<double>& state);
 
 /// Brings the shift of the flow's tokens to the end of a step.
-void carry_shift(AttentionFlow& flow, const flow::Stretch& stretch, flow::Stepper& stepper);
+void carry_shift(TokenFlow& flow, const Attention& attention, const flow::Stretch& stretch,
+                 flow::Stepper& stepper);
 
 }  // namespace attractor::depth

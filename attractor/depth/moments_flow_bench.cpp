@@ -7,22 +7,15 @@
 #include <cmath>
 #include <vector>
 
-#include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/depth/attention_flow.hpp"
+#include "tests/support/random_rows.hpp"
 
 namespace attractor::depth {
 namespace {
 
 std::vector<double> random_tokens(std::size_t n, std::size_t dim) {
-  std::vector<double> state(dim * n);
-  const Stream stream(1, "bench");
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::span<double> x = std::span(state).subspan(dim * i, dim);
-    stream.normals(i, x);
-    Sphere(dim).retract(x);
-  }
-  return state;
+  return unit_rows(normals_of("bench", 1, n, dim), dim);
 }
 
 void time_drift(benchmark::State& state, const flow::Flow& flow, std::size_t n, std::size_t dim) {

@@ -5,111 +5,59 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "attractor/base/error.hpp"
-#include "attractor/base/random.hpp"
-#include "attractor/base/threads.hpp"
-#include "attractor/depth/attention_flow.hpp"
-#include "attractor/flow/run.hpp"
+#include "tests/support/field_flows.hpp"
+#include "tests/support/random_rows.hpp"
 
 namespace attractor::depth {
 namespace {
 
-std::vector<double> random_sphere_tokens(std::size_t count, std::uint64_t seed = 3) {
-  std::vector<double> state(3 * count);
-  const Stream stream(seed, "sphere flow test");
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::span<double> x = std::span(state).subspan(3 * i, 3);
-    stream.normals(i, x);
-    Sphere(3).retract(x);
-  }
-  return state;
-}
-
-std::vector<double> sphere_weights(std::size_t count) {
-  std::vector<double> w(count);
-  for (std::size_t i = 0; i < count; ++i) w[i] = 1 + static_cast<double>(i % 7);
-  return w;
-}
-
-/// Dense rows of the same tokens, each standing for as many as its weight says.
-AttentionFlow dense_flow(Rule rule, double beta, const std::vector<double>& weights) {
-  std::vector<std::uint32_t> owner;
-  for (std::uint32_t i = 0; i < weights.size(); ++i)
-    owner.insert(owner.end(), static_cast<std::size_t>(weights[i]), i);
-  AttentionFlow flow({.rule = rule, .beta = beta, .dim = 3}, owner.size(), 0);
-  flow.groups().restore(owner, {}, {}, 3);
-  return flow;
-}
-
-/// Tokens by original number after a time.
-template <class AnyFlow>
-std::vector<double> moved(AnyFlow& flow, std::vector<double> state, double time, double tolerance) {
-  flow::Progress progress{.state = std::move(state)};
-  const flow::Plan plan{.end = flow::Time(time), .tolerance = tolerance};
-  EXPECT_EQ(run(flow, flow::dormand_prince(), plan, progress, {}), flow::Status::complete);
-  if constexpr (std::is_same_v<AnyFlow, SphereFlow>) return flow.expand(progress.state);
-  return progress.state;
-}
-
-double largest_distance(const std::vector<double>& a, const std::vector<double>& b) {
-  double most = 0;
-  for (std::size_t i = 0; i < a.size(); i += 3)
-    most = std::max(most, std::hypot(a[i] - b[i], a[i + 1] - b[i + 1], a[i + 2] - b[i + 2]));
-  return most;
+std::vector<double> random_sphere_tokens(std::size_t count) {
+  return unit_rows(normals_of("sphere flow test", 3, count, 3), 3);
 }
 
 TEST(SphereFlow, DriftAndIncrementAreThoseOfDenseRows) {
   const std::size_t n = 300;
-  const std::vector<double> state = random_sphere_tokens(n), weights = sphere_weights(n);
+  const std::vector<double> state = random_sphere_tokens(n), weights = whole_weights(n, 7);
   for (const Rule rule : {Rule::softmax, Rule::unnormalised})
     for (const double beta : {0.0, 0.5, 9.0, 100.0})
       for (const double accuracy : {1e-5, 1e-10}) {
         const SphereFlow flow({.rule = rule, .beta = beta, .accuracy = accuracy}, weights);
-        const AttentionFlow dense = dense_flow(rule, beta, weights);
+        const AttentionFlow dense = dense_flow(rule, beta, 3, weights);
         ASSERT_EQ(flow.log_unit(), dense.log_unit());
         std::vector<double> out(3 * n), truth(3 * n);
         for (const double unit : {flow.log_unit(), flow.log_unit() + 2}) {
           flow.drift(state, unit, out);
           dense.drift(state, unit, truth);
           const double allowed = flow.speed_error() * std::exp(unit - flow.log_unit());
-          EXPECT_LE(largest_distance(out, truth), allowed) << name(rule) << ' ' << beta;
+          EXPECT_LE(farthest(out, truth, 3), allowed) << name(rule) << ' ' << beta;
           flow.increment(state, unit, out);
           dense.increment(state, unit, truth);
-          EXPECT_LE(largest_distance(out, truth), 2 * allowed) << name(rule) << ' ' << beta;
+          EXPECT_LE(farthest(out, truth, 3), 2 * allowed) << name(rule) << ' ' << beta;
         }
       }
 }
 
 TEST(SphereFlow, EnergyIsThePairSum) {
   const std::size_t n = 100;
-  const std::vector<double> state = random_sphere_tokens(n), weights = sphere_weights(n);
+  const std::vector<double> state = random_sphere_tokens(n), weights = whole_weights(n, 7);
   for (const double beta : {0.0, 2.0, 40.0}) {
-    double sum = 0, total = 0;
-    for (const double w : weights) total += w;
-    for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = 0; j < n; ++j) {
-        const double inner =
-            dot(std::span(state).subspan(3 * i, 3), std::span(state).subspan(3 * j, 3));
-        const double pair = beta == 0 ? inner / 2 : std::exp(beta * (inner - 1)) / (2 * beta);
-        sum += weights[i] * weights[j] / (total * total) * pair;
-      }
     const SphereFlow flow({.beta = beta}, weights);
-    EXPECT_NEAR(flow.log_energy(state), beta + std::log(sum), 1e-8) << beta;
+    EXPECT_NEAR(flow.log_energy(state), log_pair_energy(state, 3, beta, weights), 1e-8) << beta;
   }
 }
 
 TEST(SphereFlow, RunsLikeDenseRows) {
   const std::size_t n = 200;
-  const std::vector<double> state = random_sphere_tokens(n), weights = sphere_weights(n);
+  const std::vector<double> state = random_sphere_tokens(n), weights = whole_weights(n, 7);
   for (const Rule rule : {Rule::softmax, Rule::unnormalised}) {
     const double time = rule == Rule::softmax ? 3 : 3 * std::exp(-6.0);
     SphereFlow flow({.rule = rule, .beta = 6, .accuracy = 1e-10}, weights);
-    AttentionFlow dense = dense_flow(rule, 6, weights);
+    AttentionFlow dense = dense_flow(rule, 6, 3, weights);
     const std::vector<double> end = moved(flow, state, time, 1e-9);
     EXPECT_FALSE(std::is_sorted(flow.order().begin(), flow.order().end()));
-    EXPECT_LT(largest_distance(end, moved(dense, state, time, 1e-9)), 1e-7) << name(rule);
+    EXPECT_LT(farthest(end, moved(dense, state, time, 1e-9), 3), 1e-7) << name(rule);
   }
 }
 
@@ -140,15 +88,8 @@ TEST(SphereFlow, ArrangesTokensOnlyWhenTheyAreScattered) {
 TEST(SphereFlow, EnergyRisesAlongTheFlow) {
   SphereFlow flow({.beta = 10, .accuracy = 1e-9}, 1000);
   flow::Progress progress{.state = random_sphere_tokens(1000)};
-  double before = -std::numeric_limits<double>::infinity();
-  flow::Hooks hooks;
-  hooks.step = [&](const flow::Step& step) {
-    const double energy = flow.log_energy(step.after);
-    EXPECT_GE(energy, before - 1e-7);
-    before = energy;
-  };
   const flow::Plan plan{.end = flow::Time(15), .tolerance = 1e-5};
-  ASSERT_EQ(run(flow, flow::dormand_prince(), plan, progress, hooks), flow::Status::complete);
+  expect_energy_rises(flow, plan, progress, 1e-7);
 }
 
 TEST(SphereFlow, SaysWhenTheMotionIsBelowItsAccuracy) {
@@ -166,33 +107,16 @@ TEST(SphereFlow, SaysWhenTheMotionIsBelowItsAccuracy) {
 }
 
 TEST(SphereFlow, ARunDoesNotDependOnTheThreads) {
-  const std::size_t n = 30'000, before = threads();
-  std::vector<double> first;
-  for (const std::size_t count : {1U, 2U, 3U}) {
-    set_threads(count);
+  const std::size_t n = 30'000;
+  expect_same_on_any_threads([&] {
     SphereFlow flow({.beta = 12, .accuracy = 1e-6}, n);
-    const std::vector<double> end = moved(flow, random_sphere_tokens(n), 0.5, 1e-4);
-    if (first.empty()) first = end;
-    EXPECT_EQ(end, first);
-  }
-  set_threads(before);
+    return moved(flow, random_sphere_tokens(n), 0.5, 1e-4);
+  });
 }
 
 TEST(SphereFlow, OneTokenRestsAndAStateThatIsNoneShows) {
-  SphereFlow one({.beta = 2}, 1);
-  const std::vector<double> pole = {0, 0, 1};
-  EXPECT_TRUE(one.at_rest(pole));
-  std::vector<double> out(3, 7);
-  one.drift(pole, 0, out);
-  for (const double v : out) EXPECT_NEAR(v, 0, 1e-11);
-  SphereFlow flow({.beta = 2}, 2);
-  std::vector<double> two(6), state = {0, 0, 1, 0, std::nan(""), 1};
-  EXPECT_FALSE(flow.simplify(flow::Time(0), state));
-  flow.drift(state, 0, two);
-  EXPECT_TRUE(std::isnan(two[0]));
-  flow.increment(state, 0, two);
-  EXPECT_TRUE(std::isnan(two[0]));
-  EXPECT_TRUE(std::isnan(flow.log_energy(state)));
+  expect_one_token_rests(SphereFlow({.beta = 2}, 1), {0, 0, 1}, 1e-11);
+  expect_no_state_shows(SphereFlow({.beta = 2}, 2), {0, 0, 1, 0, std::nan(""), 1});
 }
 
 TEST(SphereFlow, TakesWeightsOfAnySize) {

@@ -17,38 +17,13 @@
 // faster. In f32 (single_rows.hpp) logit rows are taken where lanes or panels apply, else in f64.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "attractor/kernels/row_sums.hpp"
 #include "attractor/kernels/single_rows.hpp"
 
 namespace attractor::kernels {
-
-struct DistanceSources {
-  std::size_t dim = 0;
-  std::span<const double> points;  // n x dim
-  std::span<const double> values;  // n x dim; empty: the points themselves
-  std::span<const double> masses;  // n
-  double beta = 0;
-  double shift = 0;
-};
-
-struct LogitSources {
-  std::size_t dim = 0;
-  std::span<const double> queries, keys, values;  // n x dim each
-  std::span<const double> masses;                 // n
-  double beta = 0;
-};
-
-/// Where the sums go; an empty span is not computed (`weight` and, for logit rows, `peak` always
-/// are).
-struct RowSums {
-  std::span<double> pull;    // rows x dim
-  std::span<double> weight;  // rows
-  std::span<double> moment;  // rows
-  std::span<double> peak;    // rows
-};
 
 /// `rows` lists the target tokens; empty means all n.
 void distance_rows(const DistanceSources& sources, std::span<const std::uint32_t> rows,

@@ -5,31 +5,15 @@
 #include <cmath>
 #include <vector>
 
-#include "attractor/base/random.hpp"
-#include "attractor/base/threads.hpp"
+#include "tests/support/random_rows.hpp"
+#include "tests/support/row_data.hpp"
 #include "tests/support/simd_targets.hpp"
 
 namespace attractor::kernels {
 namespace {
 
-struct Sums {
-  std::vector<double> pull, weight, moment, peak;
-  Sums(std::size_t rows, std::size_t dim)
-      : pull(rows * dim), weight(rows), moment(rows), peak(rows) {}
-  RowSums view() { return {pull, weight, moment, peak}; }
-};
-
 std::vector<double> sphere_points(std::size_t n, std::size_t dim, std::uint64_t seed) {
-  const Stream stream(seed, "test points");
-  std::vector<double> x(n * dim);
-  for (std::size_t i = 0; i < n; ++i) {
-    const auto row = std::span(x).subspan(i * dim, dim);
-    stream.normals(i, row);
-    double length = 0;
-    for (double c : row) length += c * c;
-    for (double& c : row) c /= std::sqrt(length);
-  }
-  return x;
+  return unit_rows(normals_of("test points", seed, n, dim), dim);
 }
 
 std::vector<double> some_masses(std::size_t n) {
@@ -58,11 +42,7 @@ void compare_distance(const DistanceSources& in, std::span<const std::uint32_t> 
   expect_close(fused.pull, plain.pull, largest, "pull");
 }
 
-class EveryTarget : public testing::TestWithParam<int64_t> {
- protected:
-  void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
-  void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
-};
+class EveryTarget : public OnOneTarget {};
 
 TEST_P(EveryTarget, DistanceRowsEqualPlainLoopsAtOddSizes) {
   for (std::size_t dim : {2, 3, 4, 5, 7, 16, 33, 64})
@@ -106,38 +86,17 @@ TEST_P(EveryTarget, LogitRowsEqualPlainLoopsAtOddSizes) {
     }
 }
 
-std::string target_name(const testing::TestParamInfo<int64_t>& target) {
-  return hwy::TargetName(target.param);
-}
-
 INSTANTIATE_TEST_SUITE_P(Kernels, EveryTarget, testing::ValuesIn(every_target()), target_name);
 
 TEST(AttentionRows, BitsDoNotDependOnThreadsNorOnTheVectorLengthWithFma) {
   const std::size_t n = 301, dim = 5;
   const auto x = sphere_points(n, dim, 7);
   const auto m = some_masses(n);
-  const auto sums = [&] {
+  expect_bits_of_threads_and_vectors([&] {
     Sums s(n, dim);
     distance_rows({dim, x, {}, m, 12.0, 0}, {}, s.view());
     return s;
-  };
-  const Sums first = sums();
-  for (std::size_t count : {1, 2, 4, 7}) {
-    set_threads(count);
-    const Sums again = sums();
-    EXPECT_EQ(first.pull, again.pull) << count << " threads";
-    EXPECT_EQ(first.weight, again.weight) << count << " threads";
-  }
-  set_threads(0);
-#ifdef HWY_AVX2
-  if (hwy::SupportedTargets() & HWY_AVX2) {
-    hwy::SetSupportedTargetsForTest(HWY_AVX2);
-    const Sums narrow = sums();
-    hwy::SetSupportedTargetsForTest(0);
-    EXPECT_EQ(first.pull, narrow.pull);
-    EXPECT_EQ(first.weight, narrow.weight);
-  }
-#endif
+  });
 }
 
 // A source at distance r on a line through the target: weight = e^{shift - beta r^2/2} to the last

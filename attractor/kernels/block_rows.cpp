@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attractor/base/threads.hpp"
+#include "attractor/kernels/attention_rows.hpp"
 
 namespace attractor::kernels {
 namespace {

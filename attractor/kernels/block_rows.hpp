@@ -12,7 +12,7 @@
 #include <functional>
 #include <span>
 
-#include "attractor/kernels/attention_rows.hpp"
+#include "attractor/kernels/row_sums.hpp"
 
 namespace attractor::kernels {
 

@@ -6,30 +6,16 @@
 #include <limits>
 #include <vector>
 
-#include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
+#include "attractor/kernels/attention_rows.hpp"
+#include "tests/support/random_rows.hpp"
+#include "tests/support/row_data.hpp"
 
 namespace attractor::kernels {
 namespace {
 
-struct BlockSums {
-  std::vector<double> pull, weight, moment, peak;
-  BlockSums(std::size_t rows, std::size_t dim)
-      : pull(rows * dim), weight(rows), moment(rows), peak(rows) {}
-  RowSums view() { return {pull, weight, moment, peak}; }
-};
-
-std::vector<double> unit_rows(std::size_t n, std::size_t dim, std::uint64_t seed) {
-  const Stream stream(seed, "block rows test");
-  std::vector<double> x(n * dim);
-  for (std::size_t i = 0; i < n; ++i) {
-    const auto row = std::span(x).subspan(i * dim, dim);
-    stream.normals(i, row);
-    double squared = 0;
-    for (double c : row) squared += c * c;
-    for (double& c : row) c /= std::sqrt(squared);
-  }
-  return x;
+std::vector<double> unit_tokens(std::size_t n, std::size_t dim, std::uint64_t seed) {
+  return unit_rows(normals_of("block rows test", seed, n, dim), dim);
 }
 
 std::vector<double> joined(std::vector<double> a, const std::vector<double>& b) {
@@ -49,13 +35,13 @@ TEST(BlockRows, DistancesEqualTheDefinition) {
   for (const Size& s : kSizes)
     for (const double beta : {0.0, 4.0, 200.0})
       for (const bool own_values : {false, true}) {
-        const auto x = unit_rows(s.targets, s.dim, 1), y = unit_rows(s.sources, s.dim, 2);
-        const auto v = own_values ? unit_rows(s.targets, s.dim, 3) : std::vector<double>{};
-        const auto w = own_values ? unit_rows(s.sources, s.dim, 4) : std::vector<double>{};
+        const auto x = unit_tokens(s.targets, s.dim, 1), y = unit_tokens(s.sources, s.dim, 2);
+        const auto v = own_values ? unit_tokens(s.targets, s.dim, 3) : std::vector<double>{};
+        const auto w = own_values ? unit_tokens(s.sources, s.dim, 4) : std::vector<double>{};
         std::vector<double> masses(s.sources);
         for (std::size_t j = 0; j < s.sources; ++j) masses[j] = 1 + static_cast<double>(j % 3);
         const double shift = 0.3;
-        BlockSums sums(s.targets, s.dim);
+        Sums sums(s.targets, s.dim);
         distance_rows_between({x, {}, v}, {s.dim, y, w, masses, beta, shift}, sums.view());
         const auto& from = own_values ? v : x;
         const auto& to = own_values ? w : y;
@@ -86,11 +72,11 @@ TEST(BlockRows, DistancesEqualTheDefinition) {
 TEST(BlockRows, LogitsEqualTheDefinition) {
   for (const Size& s : kSizes)
     for (const double beta : {0.0, 3.0, 100.0}) {
-      const auto q = unit_rows(s.targets, s.dim, 5), own = unit_rows(s.targets, s.dim, 6);
-      const auto v = unit_rows(s.targets, s.dim, 7);
-      const auto k = unit_rows(s.sources, s.dim, 8), w = unit_rows(s.sources, s.dim, 9);
+      const auto q = unit_tokens(s.targets, s.dim, 5), own = unit_tokens(s.targets, s.dim, 6);
+      const auto v = unit_tokens(s.targets, s.dim, 7);
+      const auto k = unit_tokens(s.sources, s.dim, 8), w = unit_tokens(s.sources, s.dim, 9);
       const std::vector<double> masses(s.sources, 2.0);
-      BlockSums sums(s.targets, s.dim);
+      Sums sums(s.targets, s.dim);
       logit_rows_between({q, own, v}, {s.dim, {}, k, w, masses, beta}, sums.view());
       for (std::size_t i = 0; i < s.targets; ++i) {
         long double weight = 0;
@@ -116,14 +102,14 @@ TEST(BlockRows, LogitsEqualTheDefinition) {
 // Two blocks make the rows of both together: what a ring of ranks relies on.
 TEST(BlockRows, TwoBlocksAddUpToTheRowsOfBoth) {
   const std::size_t n = 40, m = 55, dim = 10;
-  auto q = unit_rows(n + m, dim, 10);
+  auto q = unit_tokens(n + m, dim, 10);
   for (double& c : q) c *= 6;  // logits far apart: peaks differ from block to block
-  const auto k = unit_rows(n + m, dim, 11), v = unit_rows(n + m, dim, 12);
+  const auto k = unit_tokens(n + m, dim, 11), v = unit_tokens(n + m, dim, 12);
   const std::vector<double> ones(n + m, 1.0);
   const auto head = [&](const std::vector<double>& x) { return std::span(x).first(n * dim); };
   const auto tail = [&](const std::vector<double>& x) { return std::span(x).last(m * dim); };
   for (const double beta : {1.0, 50.0}) {
-    BlockSums all(n + m, dim), own(n, dim), more(n, dim);
+    Sums all(n + m, dim), own(n, dim), more(n, dim);
     logit_rows({dim, q, k, v, ones, beta}, {}, all.view());
     logit_rows({dim, head(q), head(k), head(v), std::span(ones).first(n), beta}, {}, own.view());
     logit_rows_between({head(q), head(k), head(v)},
@@ -152,18 +138,18 @@ TEST(BlockRows, NothingSummedYetHasNoPart) {
 TEST(BlockRows, PullBetweenNearTokensKeepsItsRelativeAccuracy) {
   const double offset = 0x1p-30;
   const std::vector<double> x = {1, 0, 0}, y = {1, offset, 0}, mass = {3};
-  BlockSums sums(1, 3);
+  Sums sums(1, 3);
   distance_rows_between({x, {}, {}}, {3, y, {}, mass, 40.0, 0}, sums.view());
   EXPECT_NEAR(sums.pull[1], 3 * offset, 1e-15 * offset);
 }
 
 TEST(BlockRows, BitsDoNotDependOnThreadsAndTheCallerIsAskedBetween) {
   const std::size_t n = 1100, m = 300, dim = 6;
-  const auto x = unit_rows(n, dim, 13), y = unit_rows(m, dim, 14);
+  const auto x = unit_tokens(n, dim, 13), y = unit_tokens(m, dim, 14);
   const std::vector<double> ones(m, 1.0);
   int asked = 0;
   const auto sums = [&] {
-    BlockSums s(n, dim);
+    Sums s(n, dim);
     distance_rows_between({x, {}, {}}, {dim, y, {}, ones, 5.0, 0}, s.view(), [&] { ++asked; });
     return joined(s.pull, s.weight);
   };

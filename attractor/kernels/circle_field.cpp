@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <complex>
 #include <numbers>
 #include <vector>
 
+#include "attractor/base/circle_transform.hpp"
 #include "attractor/base/error.hpp"
-#include "attractor/base/fft.hpp"
-#include "attractor/base/scratch.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/kernels/circle_passes.hpp"
 #include "attractor/kernels/circle_series.hpp"
@@ -21,29 +21,6 @@ namespace {
 constexpr std::size_t kBlock = 16384;  // tokens: fixed, so that sums are too
 constexpr double kPi = std::numbers::pi;
 
-/// Rows of real functions on the cells and of their Fourier coefficients.
-class Rows {
- public:
-  Rows(std::size_t rows, std::size_t cells)
-      : stride_(cells + 8), values_(rows * stride_), modes_(rows * stride_ / 2), fft_(cells) {}
-
-  std::size_t stride() const { return stride_; }
-  double* values(std::size_t row) { return values_.get() + row * stride_; }
-  std::complex<double>* modes(std::size_t row) { return modes_.get() + row * (stride_ / 2); }
-  void analyse(std::size_t rows) {
-    for (std::size_t r = 0; r < rows; ++r) fft_.analyse(values(r), modes(r));
-  }
-  void synthesise(std::size_t rows) {
-    for (std::size_t r = 0; r < rows; ++r) fft_.synthesise(modes(r), values(r));
-  }
-
- private:
-  std::size_t stride_;  // no power of two: one cell of all rows would share a cache set
-  Scratch<double> values_;
-  Scratch<std::complex<double>> modes_;
-  RealFft fft_;
-};
-
 }  // namespace
 
 struct CircleField::Plan {
@@ -51,7 +28,7 @@ struct CircleField::Plan {
   CircleModes modes;
   CircleDesign design;
   std::vector<double> powers;  // powers x modes
-  Rows rows;
+  CircleTransform rows;        // values: of the cells
   std::vector<double> re, im;  // S_k = sum_j w_j e^{-ik theta_j}, up to a phase
   std::vector<CircleBlock> blocks;
 

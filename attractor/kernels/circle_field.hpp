@@ -18,18 +18,14 @@
 #include <memory>
 #include <span>
 
+#include "attractor/kernels/field_out.hpp"
+
 namespace attractor::kernels {
 
 struct CircleFieldSettings {
   double beta = 1;          // 0 .. 1e4
   double accuracy = 1e-10;  // 1e-12 .. 1e-4
   std::size_t tokens = 1;
-};
-
-/// Where the field goes: one value for each token; an empty span is not computed.
-struct CircleFieldOut {
-  std::span<double> pull, partition, mean;
-  double scale = 1;  // multiplies pull and mean
 };
 
 struct CircleFieldSummary {

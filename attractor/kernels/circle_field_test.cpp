@@ -169,11 +169,7 @@ TEST(CircleField, IsRightInManyBlocks) {
       EXPECT_LE(worst_error({300, 1e-12, n}, make(n, 5), weighted, 17'919), 1);
 }
 
-class CircleFieldTarget : public testing::TestWithParam<int64_t> {
- protected:
-  void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
-  void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
-};
+class CircleFieldTarget : public OnOneTarget {};
 
 TEST_P(CircleFieldTarget, KeepsTheAccuracyToo) {
   const std::size_t n = 203;
@@ -183,9 +179,7 @@ TEST_P(CircleFieldTarget, KeepsTheAccuracyToo) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryTarget, CircleFieldTarget, testing::ValuesIn(every_target()),
-                         [](const auto& target) {
-                           return std::string(hwy::TargetName(target.param));
-                         });
+                         target_name);
 
 TEST(CircleField, EnergyAndOrderAreThePairSums) {
   const std::size_t n = 150;

@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "attractor/kernels/circle_field.hpp"
+#include "attractor/kernels/field_out.hpp"
 
 namespace attractor::kernels {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "attractor/kernels/attention_rows.hpp"
+#include "attractor/kernels/row_sums.hpp"
 #include "attractor/kernels/single_rows.hpp"
 
 namespace attractor::kernels {

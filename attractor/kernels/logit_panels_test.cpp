@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "attractor/base/random.hpp"
-#include "attractor/base/threads.hpp"
+#include "tests/support/random_rows.hpp"
+#include "tests/support/row_data.hpp"
 #include "tests/support/simd_targets.hpp"
 
 namespace attractor::kernels {
@@ -16,17 +16,8 @@ namespace {
 
 using Real = long double;
 
-struct Sums {
-  std::vector<double> pull, weight, moment, peak;
-  Sums(std::size_t rows, std::size_t dim)
-      : pull(rows * dim), weight(rows), moment(rows), peak(rows) {}
-  RowSums view() { return {pull, weight, moment, peak}; }
-};
-
 std::vector<double> gaussian(const char* name, std::size_t n, std::size_t dim, double size) {
-  std::vector<double> x(n * dim);
-  for (std::size_t i = 0; i < n; ++i)
-    Stream(4, name).normals(i, std::span(x).subspan(i * dim, dim));
+  std::vector<double> x = normals_of(name, 4, n, dim);
   for (double& c : x) c *= size;
   return x;
 }
@@ -75,11 +66,7 @@ Row exact_row(const LogitSources& in, std::size_t i, double peak) {
   return row;
 }
 
-class PanelsOnEveryTarget : public testing::TestWithParam<int64_t> {
- protected:
-  void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
-  void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
-};
+class PanelsOnEveryTarget : public OnOneTarget {};
 
 TEST_P(PanelsOnEveryTarget, EqualLongDoubleSumsAtOddSizes) {
   for (const std::size_t dim : {8, 13, 16, 40})
@@ -126,7 +113,7 @@ TEST_P(PanelsOnEveryTarget, RowProductsAreMatrixTimesRow) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, PanelsOnEveryTarget, testing::ValuesIn(every_target()),
-                         [](const auto& target) { return hwy::TargetName(target.param); });
+                         target_name);
 
 TEST(LogitPanels, BitsDoNotDependOnThreadsRowsOrTheVectorLengthWithFma) {
   const Problem problem(403, 24);
@@ -136,34 +123,11 @@ TEST(LogitPanels, BitsDoNotDependOnThreadsRowsOrTheVectorLengthWithFma) {
     logit_panels(in, {}, s.view());
     return s;
   };
-  const Sums first = sums();
-  for (const std::size_t count : {1, 2, 5}) {
-    set_threads(count);
-    const Sums again = sums();
-    EXPECT_EQ(first.pull, again.pull) << count << " threads";
-    EXPECT_EQ(first.weight, again.weight) << count << " threads";
-  }
-  set_threads(0);
+  expect_bits_of_threads_and_vectors(sums);
   const std::vector<std::uint32_t> rows = {402, 7, 7, 0, 255, 256, 31, 30, 29, 28, 27, 26, 25};
   Sums some(rows.size(), problem.dim);
   logit_panels(in, rows, some.view());
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    EXPECT_EQ(some.weight[r], first.weight[rows[r]]);
-    EXPECT_EQ(some.moment[r], first.moment[rows[r]]);
-    EXPECT_EQ(some.peak[r], first.peak[rows[r]]);
-    for (std::size_t a = 0; a < problem.dim; ++a)
-      EXPECT_EQ(some.pull[r * problem.dim + a], first.pull[rows[r] * problem.dim + a]);
-  }
-#ifdef HWY_AVX2
-  if (hwy::SupportedTargets() & HWY_AVX2) {
-    hwy::SetSupportedTargetsForTest(HWY_AVX2);
-    const Sums narrow = sums();
-    hwy::SetSupportedTargetsForTest(0);
-    EXPECT_EQ(first.pull, narrow.pull);
-    EXPECT_EQ(first.weight, narrow.weight);
-    EXPECT_EQ(first.moment, narrow.moment);
-  }
-#endif
+  expect_chosen_rows(some, rows, sums(), problem.dim);
 }
 
 TEST(LogitPanels, PullsAmongNearlyEqualValuesKeepTheirRelativeAccuracy) {

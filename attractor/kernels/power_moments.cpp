@@ -20,13 +20,6 @@ namespace {
 constexpr std::size_t kMostParts = 64;
 constexpr double kMostBytes = 5e8;  // two degrees may be held at a time
 
-double binomial(std::size_t n, std::size_t k) {
-  double value = 1;
-  for (std::size_t i = 1; i <= k; ++i)
-    value = value * static_cast<double>(n - k + i) / static_cast<double>(i);
-  return value;
-}
-
 double feature_count(std::size_t dim, std::size_t degree) {
   return binomial(degree + dim - 1, dim - 1) + binomial(degree + dim - 2, dim - 1);
 }

@@ -247,11 +247,7 @@ TEST(PowerMoments, SayWhatTheyReachWhereMoreIsImpossible) {
   EXPECT_LE(apart(mean, truth.pull, dim), reached);
 }
 
-class PowerMomentsTarget : public testing::TestWithParam<int64_t> {
- protected:
-  void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
-  void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
-};
+class PowerMomentsTarget : public OnOneTarget {};
 
 TEST_P(PowerMomentsTarget, KeepsTheErrorAtOddSizes) {
   for (const std::size_t n : {1U, 15U, 17U, 301U})
@@ -269,7 +265,7 @@ TEST_P(PowerMomentsTarget, KeepsTheErrorAtOddSizes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryTarget, PowerMomentsTarget, testing::ValuesIn(every_target()),
-                         [](const auto& target) { return hwy::TargetName(target.param); });
+                         target_name);
 
 TEST(PowerMoments, DoNotDependOnTheThreads) {
   const std::size_t n = 5000, before = threads();

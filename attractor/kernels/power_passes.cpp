@@ -247,14 +247,14 @@ void evaluate_powers(const PowerShape& shape, const PowerCoefficients& coefficie
   HWY_DYNAMIC_DISPATCH(evaluate)(shape, coefficients, gradient, chunk);
 }
 
-namespace {
-
 double binomial(std::size_t n, std::size_t k) {
   double value = 1;
   for (std::size_t i = 1; i <= k; ++i)
     value = value * static_cast<double>(n - k + i) / static_cast<double>(i);
   return value;
 }
+
+namespace {
 
 /// Number of monomials of the same degree before this one: those with a larger first exponent,
 /// then second, and so on.

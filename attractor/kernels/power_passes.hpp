@@ -22,6 +22,8 @@ namespace attractor::kernels {
 inline constexpr std::size_t kPowerTile = 12;     // rows of coefficients side by side
 inline constexpr std::size_t kPowerMostVars = 4;  // of a group
 
+double binomial(std::size_t n, std::size_t k);
+
 /// Monomials of one group up to the degree p; row `count` stands for zero.
 struct PowerGroup {
   PowerGroup(std::size_t vars, std::size_t degree);

@@ -93,22 +93,8 @@ TEST(SingleRows, SymmetricErrorsStayWithinTheBound) {
         }
 }
 
-Sums symmetric(const DistanceSources& in) {
-  Sums sums(in.masses.size(), in.dim);
-  symmetric_rows(in, sums.view(), Precision::f32);
-  return sums;
-}
-
 TEST(SingleRows, SymmetricBitsDoNotDependOnThreadsNorOnTheVectorLengthWithFma) {
-  for (const std::size_t dim : {2, 3, 5, 16, 40})
-    for (const double radius : {0.0, 0.05}) {
-      const std::size_t n = 1163;
-      const auto x = tokens(n, dim, radius > 0 ? 5 : 0, radius);
-      const auto m = uneven_masses(n);
-      const DistanceSources in{dim, x, {}, m, 12.0, 0};
-      SCOPED_TRACE(dim);
-      expect_bits_of_threads_and_vectors([&] { return symmetric(in); });
-    }
+  expect_symmetric_bits("single test", {2, 3, 5, 16, 40}, Precision::f32);
 }
 
 TEST(SingleRows, TokensInOnePlaceHaveWeightOneAndNoPull) {
@@ -119,7 +105,7 @@ TEST(SingleRows, TokensInOnePlaceHaveWeightOneAndNoPull) {
       const auto one = tokens(1, dim, 0, 0);
       for (std::size_t i = 0; i < kCount; ++i) x.insert(x.end(), one.begin(), one.end());
       const std::vector<double> m(kCount, 1.0);
-      const Sums sums = symmetric({dim, x, {}, m, beta, 0});
+      const Sums sums = symmetric_sums({dim, x, {}, m, beta, 0}, Precision::f32);
       EXPECT_EQ(sums.weight, std::vector<double>(kCount, kCount - 1.0));
       EXPECT_EQ(sums.pull, std::vector<double>(kCount * dim, 0.0));
       EXPECT_EQ(sums.moment, std::vector<double>(kCount, 0.0));
@@ -132,7 +118,7 @@ TEST(SingleRows, MassesThatFloatsCannotHoldAreTakenInDouble) {
   std::vector<double> m(kCount, 1.0);
   m[7] = 1e40;
   const DistanceSources in{3, x, {}, m, 2.0, 0};
-  const Sums single = symmetric(in);
+  const Sums single = symmetric_sums(in, Precision::f32);
   Sums full(kCount, 3);
   symmetric_rows(in, full.view());
   EXPECT_EQ(single.weight, full.weight);
@@ -173,11 +159,7 @@ void compare_logits(const LogitSources& in, Precision precision, double slack) {
   }
 }
 
-class SingleOnEveryTarget : public testing::TestWithParam<int64_t> {
- protected:
-  void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
-  void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
-};
+class SingleOnEveryTarget : public OnOneTarget {};
 
 TEST_P(SingleOnEveryTarget, LogitErrorsStayWithinTheBound) {
   for (const std::size_t dim : {2, 3, 4, 5, 16, 33})
@@ -211,7 +193,7 @@ TEST_P(SingleOnEveryTarget, SymmetricRowsEqualPlainLoopsAtOddSizes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, SingleOnEveryTarget, testing::ValuesIn(every_target()),
-                         [](const auto& target) { return hwy::TargetName(target.param); });
+                         target_name);
 
 TEST(LogitLanes, ApplyOnlyToBoundedLogitsAndFewCoordinates) {
   const Problem problem(100, 3, true);
@@ -233,33 +215,11 @@ TEST(LogitLanes, BitsDoNotDependOnThreadsRowsOrTheVectorLengthWithFma) {
         logit_rows(in, {}, s.view(), precision);
         return s;
       };
-      const Sums first = sums();
-      for (const std::size_t count : {1, 2, 5}) {
-        set_threads(count);
-        const Sums again = sums();
-        EXPECT_EQ(first.pull, again.pull) << count << " threads";
-        EXPECT_EQ(first.weight, again.weight) << count << " threads";
-        EXPECT_EQ(first.moment, again.moment) << count << " threads";
-      }
-      set_threads(0);
+      expect_bits_of_threads_and_vectors(sums);
       const std::vector<std::uint32_t> rows = {1202, 7, 7, 0, 255, 256, 31};
       Sums some(rows.size(), dim);
       logit_rows(in, rows, some.view(), precision);
-      for (std::size_t r = 0; r < rows.size(); ++r) {
-        EXPECT_EQ(some.weight[r], first.weight[rows[r]]);
-        EXPECT_EQ(some.peak[r], first.peak[rows[r]]);
-        for (std::size_t a = 0; a < dim; ++a)
-          EXPECT_EQ(some.pull[r * dim + a], first.pull[rows[r] * dim + a]);
-      }
-#ifdef HWY_AVX2
-      if (hwy::SupportedTargets() & HWY_AVX2) {
-        hwy::SetSupportedTargetsForTest(HWY_AVX2);
-        const Sums narrow = sums();
-        hwy::SetSupportedTargetsForTest(0);
-        EXPECT_EQ(first.pull, narrow.pull);
-        EXPECT_EQ(first.weight, narrow.weight);
-      }
-#endif
+      expect_chosen_rows(some, rows, sums(), dim);
     }
 }
 

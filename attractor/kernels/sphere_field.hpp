@@ -23,20 +23,14 @@
 #include <span>
 #include <vector>
 
+#include "attractor/kernels/field_out.hpp"
+
 namespace attractor::kernels {
 
 struct SphereFieldSettings {
   double beta = 1;         // 0 .. 1e4
   double accuracy = 1e-9;  // 1e-11 .. 1e-4
   std::size_t tokens = 1;
-};
-
-/// Where the field goes, n x d (d = 3 here) or one value for each token; an empty span is not
-/// computed.
-struct SphereFieldOut {
-  std::span<double> pull, mean;        // n x d, tangent
-  std::span<double> partition, along;  // n; `along` takes half as long again
-  double scale = 1;                    // multiplies pull and mean
 };
 
 struct SphereFieldSummary {

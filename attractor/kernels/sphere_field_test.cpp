@@ -258,11 +258,7 @@ TEST(SphereField, IsRightInManyBlocks) {
     EXPECT_LE(worst_error({30, 1e-10, n}, make(n, 5), true, 17'919), 1);
 }
 
-class SphereFieldTarget : public testing::TestWithParam<int64_t> {
- protected:
-  void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
-  void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
-};
+class SphereFieldTarget : public OnOneTarget {};
 
 TEST_P(SphereFieldTarget, KeepsTheAccuracyToo) {
   const std::size_t n = 1203;
@@ -277,9 +273,7 @@ TEST_P(SphereFieldTarget, KeepsTheAccuracyToo) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryTarget, SphereFieldTarget, testing::ValuesIn(every_target()),
-                         [](const auto& target) {
-                           return std::string(hwy::TargetName(target.param));
-                         });
+                         target_name);
 
 TEST(SphereField, EnergyAndOrderAreThePairSums) {
   const std::size_t n = 150;

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "attractor/kernels/field_out.hpp"
 #include "attractor/kernels/sphere_cells.hpp"
-#include "attractor/kernels/sphere_field.hpp"
 
 namespace attractor::kernels {
 

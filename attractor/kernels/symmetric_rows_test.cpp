@@ -55,11 +55,7 @@ Errors errors(const DistanceSources& in, const Sums& sums, bool moments) {
   return worst;
 }
 
-class SymmetricOnEveryTarget : public testing::TestWithParam<int64_t> {
- protected:
-  void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
-  void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
-};
+class SymmetricOnEveryTarget : public OnOneTarget {};
 
 TEST_P(SymmetricOnEveryTarget, EqualsLongDoubleSumsAtOddSizes) {
   for (const std::size_t dim : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 33})
@@ -82,7 +78,7 @@ TEST_P(SymmetricOnEveryTarget, EqualsLongDoubleSumsAtOddSizes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, SymmetricOnEveryTarget, testing::ValuesIn(every_target()),
-                         [](const auto& target) { return hwy::TargetName(target.param); });
+                         target_name);
 
 // Rounding of a logit of size 2 beta moves a weight by a few 1e-16 beta, whatever the method.
 double tolerance(double beta) { return 5e-15 + 1e-15 * beta; }
@@ -153,22 +149,8 @@ TEST(SymmetricRows, WeightsFollowTheExponentialDownToUnderflow) {
   }
 }
 
-Sums all_sums(const DistanceSources& in) {
-  Sums sums(in.masses.size(), in.dim);
-  symmetric_rows(in, sums.view());
-  return sums;
-}
-
 TEST(SymmetricRows, BitsDoNotDependOnThreadsNorOnTheVectorLengthWithFma) {
-  for (const std::size_t dim : {2, 3, 5, 7, 16, 40})
-    for (const double radius : {0.0, 0.05}) {
-      const std::size_t n = 1163;
-      const auto x = tokens(n, dim, radius > 0 ? 5 : 0, radius);
-      const auto m = uneven_masses(n);
-      const DistanceSources in{dim, x, {}, m, 12.0, 0};
-      SCOPED_TRACE(dim);
-      expect_bits_of_threads_and_vectors([&] { return all_sums(in); });
-    }
+  expect_symmetric_bits("symmetric test", {2, 3, 5, 7, 16, 40}, Precision::f64);
 }
 
 TEST(SymmetricRows, WhatIsNotAskedForChangesNoBit) {
@@ -178,7 +160,7 @@ TEST(SymmetricRows, WhatIsNotAskedForChangesNoBit) {
     for (const double mass : {1.0, 3.0}) {
       const std::vector<double> m(n, mass);
       const DistanceSources in{dim, x, {}, m, 7.0, 0};
-      const Sums full = all_sums(in);
+      const Sums full = symmetric_sums(in, Precision::f64);
       Sums lean(n, dim);
       symmetric_rows(in, {{}, lean.weight, {}, {}});
       EXPECT_EQ(lean.weight, full.weight);

@@ -114,11 +114,7 @@ void expect_steps(const Systems& s, BatchMethod method, const flow::Tableau& tab
   }
 }
 
-class SystemBatchEveryTarget : public testing::TestWithParam<int64_t> {
- protected:
-  void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
-  void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
-};
+class SystemBatchEveryTarget : public OnOneTarget {};
 
 TEST_P(SystemBatchEveryTarget, VelocityIsThatOfTheSingleFlowAtOddSizes) {
   for (const std::size_t tokens : {1, 2, 3, 4, 5, 31})
@@ -141,10 +137,6 @@ TEST_P(SystemBatchEveryTarget, StepsAreThoseOfTheSingleFlow) {
 TEST_P(SystemBatchEveryTarget, LargeDimsGoThroughInChunks) {
   for (const std::size_t dim : {63, 64, 65, 130, 1024})
     expect_velocities(random_systems(3, 6, dim, true), 1e-13);
-}
-
-std::string target_name(const testing::TestParamInfo<int64_t>& target) {
-  return hwy::TargetName(target.param);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, SystemBatchEveryTarget, testing::ValuesIn(every_target()),

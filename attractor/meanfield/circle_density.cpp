@@ -8,9 +8,8 @@
 #include <limits>
 #include <numbers>
 
+#include "attractor/base/circle_transform.hpp"
 #include "attractor/base/error.hpp"
-#include "attractor/base/fft.hpp"
-#include "attractor/base/scratch.hpp"
 
 namespace attractor::meanfield {
 namespace {
@@ -18,34 +17,30 @@ namespace {
 /// A real function on `size` points of the circle and its Fourier coefficients.
 class Transform {
  public:
-  explicit Transform(std::size_t size)
-      : size_(size), values_(size), modes_(size / 2 + 1), fft_(size) {}
+  explicit Transform(std::size_t size) : rows_(1, size) {}
 
-  std::size_t size() const { return size_; }
-  std::span<double> values() { return {values_.get(), size_}; }
+  std::size_t size() const { return rows_.size(); }
+  std::span<double> values() { return {rows_.values(0), size()}; }
 
   /// values_j = sum of coefficient(k) e^{ik theta_j} and its conjugate over k = 1 .. count, plus
   /// constant.
   template <class Coefficient>
   std::span<double> synthesise(double constant, std::size_t count, const Coefficient& coefficient) {
-    modes_[0] = constant;
-    for (std::size_t k = 1; k <= size_ / 2; ++k)
-      modes_[k] = k <= count ? coefficient(k) : std::complex<double>();
-    fft_.synthesise(modes_.get(), values_.get());
+    rows_.modes(0)[0] = constant;
+    for (std::size_t k = 1; k <= size() / 2; ++k)
+      rows_.modes(0)[k] = k <= count ? coefficient(k) : std::complex<double>();
+    rows_.synthesise(1);
     return values();
   }
 
   /// Then mode(k) = mean of values_j e^{ik theta_j}.
-  void analyse() { fft_.analyse(values_.get(), modes_.get()); }
+  void analyse() { rows_.analyse(1); }
   std::complex<double> mode(std::size_t k) const {
-    return std::conj(modes_[k]) / static_cast<double>(size_);
+    return std::conj(rows_.modes(0)[k]) / static_cast<double>(size());
   }
 
  private:
-  std::size_t size_;
-  Scratch<double> values_;
-  Scratch<std::complex<double>> modes_;
-  RealFft fft_;
+  CircleTransform rows_;
 };
 
 /// A product of small primes, as transforms like it.

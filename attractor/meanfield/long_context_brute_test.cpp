@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attractor/meanfield/long_context.hpp"
+#include "tests/support/context_layers.hpp"
 
 // The closed form against the textbook layer on tokens, for small n, and against differences.
 namespace attractor::meanfield {
@@ -14,16 +15,6 @@ namespace {
 
 using Real = long double;
 using Rows = std::vector<std::vector<Real>>;
-
-void expect_close(double value, double truth, double relative, const std::string& what) {
-  EXPECT_LE(std::abs(value - truth), relative * std::abs(truth))
-      << what << ": " << value << " instead of " << truth;
-}
-
-std::string label(const ContextLayer& l) {
-  return "n " + std::to_string(l.tokens) + " rho " + std::to_string(l.rho) + " g " +
-         std::to_string(l.exponent) + " a " + std::to_string(l.residual);
-}
 
 // Rows with the Gram matrix (1-rho) 1 + rho 11^T (Cholesky factor), in R^dim, times `length`.
 Rows cholesky_tokens(std::size_t n, std::size_t dim, Real rho, Real length) {

@@ -7,22 +7,13 @@
 #include <string>
 
 #include "attractor/base/error.hpp"
+#include "tests/support/context_layers.hpp"
 
 namespace attractor::meanfield {
 namespace {
 
 constexpr ContextPhase kCollapse = ContextPhase::collapse, kCritical = ContextPhase::critical,
                        kIdentity = ContextPhase::identity;
-
-void expect_close(double value, double truth, double relative, const std::string& what) {
-  EXPECT_LE(std::abs(value - truth), relative * std::abs(truth))
-      << what << ": " << value << " instead of " << truth;
-}
-
-std::string label(const ContextLayer& l) {
-  return "n " + std::to_string(l.tokens) + " rho " + std::to_string(l.rho) + " g " +
-         std::to_string(l.exponent) + " a " + std::to_string(l.residual);
-}
 
 ContextState state(double tokens, double rho, double exponent, double residual = 0) {
   return context_state({.tokens = tokens, .rho = rho, .exponent = exponent, .residual = residual});

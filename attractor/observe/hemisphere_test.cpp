@@ -8,19 +8,12 @@
 
 #include "attractor/base/random.hpp"
 #include "attractor/space/space.hpp"
+#include "tests/support/random_rows.hpp"
 
 namespace attractor::observe {
 namespace {
 
 constexpr double kPi = std::numbers::pi;
-
-std::vector<double> uniform_tokens(const Stream& stream, std::uint64_t draw, std::size_t n,
-                                   std::size_t dim) {
-  std::vector<double> tokens(n * dim);
-  stream.normals(draw, tokens);
-  for (std::size_t i = 0; i < n; ++i) Sphere(dim).retract(std::span(tokens).subspan(i * dim, dim));
-  return tokens;
-}
 
 // The pole is a witness: unit, and every token at least `depth` deep, one of them exactly.
 void expect_witness(const Hemisphere& found, std::span<const double> tokens, std::size_t dim) {
@@ -39,7 +32,7 @@ std::size_t count_inside(std::uint64_t seed, std::size_t draws, std::size_t n, s
   const Stream stream(seed, "test.wendel");
   std::size_t inside = 0;
   for (std::size_t draw = 0; draw < draws; ++draw) {
-    const Hemisphere found = hemisphere(uniform_tokens(stream, draw, n, dim), dim);
+    const Hemisphere found = hemisphere(uniform_draw(stream, draw, n, dim), dim);
     EXPECT_TRUE(found.decided);
     inside += found.inside;
   }
@@ -61,7 +54,7 @@ TEST(Hemisphere, FewTokensAlwaysFit) {
   for (const std::size_t dim : {2, 5, 16, 64})
     for (std::size_t draw = 0; draw < 20; ++draw) {
       const std::size_t n = 1 + draw % dim;
-      const std::vector<double> tokens = uniform_tokens(stream, 1000 * dim + draw, n, dim);
+      const std::vector<double> tokens = uniform_draw(stream, 1000 * dim + draw, n, dim);
       expect_witness(hemisphere(tokens, dim), tokens, dim);
     }
 }
@@ -94,7 +87,7 @@ TEST(Hemisphere, CircleAgainstTheLargestGap) {
 TEST(Hemisphere, AntipodalPairDoesNot) {
   const Stream stream(5, "test.antipodal");
   for (const std::size_t dim : {1, 2, 3, 50}) {
-    std::vector<double> tokens = uniform_tokens(stream, dim, 1, dim);
+    std::vector<double> tokens = uniform_draw(stream, dim, 1, dim);
     for (std::size_t a = 0; a < dim; ++a) tokens.push_back(-tokens[a]);
     const Hemisphere found = hemisphere(tokens, dim);
     EXPECT_FALSE(found.inside);

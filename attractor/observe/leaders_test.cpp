@@ -8,6 +8,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/random.hpp"
 #include "attractor/space/space.hpp"
+#include "tests/support/random_rows.hpp"
 
 namespace attractor::observe {
 namespace {
@@ -16,14 +17,6 @@ constexpr double kPi = std::numbers::pi;
 using Indices = std::vector<std::uint32_t>;
 
 double chord(double angle) { return 2 * std::sin(angle / 2); }
-
-std::vector<double> uniform_tokens(const Stream& stream, std::uint64_t draw, std::size_t n,
-                                   std::size_t dim) {
-  std::vector<double> tokens(n * dim);
-  stream.normals(draw, tokens);
-  for (std::size_t i = 0; i < n; ++i) Sphere(dim).retract(std::span(tokens).subspan(i * dim, dim));
-  return tokens;
-}
 
 struct Mean {
   double value, error;  // of the mean of many draws
@@ -77,7 +70,7 @@ TEST(Leaders, Definition) {
     for (std::uint64_t draw = 0; draw < 20; ++draw) {
       const std::size_t n = 150;
       const double radius = 0.05 * double(draw) + 0.1;
-      const std::vector<double> x = uniform_tokens(Stream(1, "test.leaders"), draw, n, dim);
+      const std::vector<double> x = uniform_draw(Stream(1, "test.leaders"), draw, n, dim);
       const auto distance = [&](std::size_t i, std::size_t j) {
         double sum = 0;
         for (std::size_t a = 0; a < dim; ++a)
@@ -115,7 +108,7 @@ TEST(Leaders, ExpectedStrongCentres) {
   for (const auto& c : cases) {
     const Stream stream(2, "test.strong");
     const auto count = [&](std::size_t draw) {
-      const auto tokens = uniform_tokens(stream, 1000 * c.dim + draw, c.n, c.dim);
+      const auto tokens = uniform_draw(stream, 1000 * c.dim + draw, c.n, c.dim);
       return leaders(tokens, c.dim, c.radius).strong.size();
     };
     expect_mean(mean_of(600, count), expected(c.p, c.n));
@@ -148,7 +141,7 @@ TEST(Leaders, ExpectedCentres) {
     const double delta = 0.04, tau = double(n) * delta / (2 * kPi);
     const Stream stream(3, "test.centres");
     const auto count = [&](std::size_t draw) {
-      const auto tokens = uniform_tokens(stream, 100 * n + draw, n, 2);
+      const auto tokens = uniform_draw(stream, 100 * n + draw, n, 2);
       return leaders(tokens, 2, chord(delta)).centres.size();
     };
     expect_mean(mean_of(40, count), parked(tau) * 2 * kPi / delta);

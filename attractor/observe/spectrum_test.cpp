@@ -8,19 +8,13 @@
 #include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/space/space.hpp"
+#include "tests/support/random_rows.hpp"
 
 namespace attractor::observe {
 namespace {
 
 std::vector<double> uniform_tokens(std::uint64_t seed, std::size_t n, std::size_t dim) {
-  const Stream stream(seed, "test.spectrum");
-  std::vector<double> tokens(n * dim);
-  for (std::size_t i = 0; i < n; ++i) {
-    const auto row = std::span(tokens).subspan(i * dim, dim);
-    stream.normals(i, row);
-    Sphere(dim).retract(row);
-  }
-  return tokens;
+  return unit_rows(normals_of("test.spectrum", seed, n, dim), dim);
 }
 
 std::vector<double> ones(std::size_t n) { return std::vector<double>(n, 1.0); }

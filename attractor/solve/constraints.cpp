@@ -28,9 +28,9 @@ double rounding(double a, double b, double difference) {
   return (a - (difference - part)) - (b + part);
 }
 
-double length(std::span<const double> x) { return Vector(x.data(), x.size()).stableNorm(); }
-
 }  // namespace
+
+double length(std::span<const double> x) { return Vector(x.data(), x.size()).stableNorm(); }
 
 double Constraints::tail(std::size_t, std::span<double> out) const {
   std::fill(out.begin(), out.end(), 0.0);

@@ -15,6 +15,9 @@
 
 namespace attractor::solve {
 
+/// |x|, whatever the size of its entries.
+double length(std::span<const double> x);
+
 /// lambda_index = value > 0.
 struct Multiplier {
   std::size_t index;

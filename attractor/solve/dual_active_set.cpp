@@ -20,8 +20,6 @@ constexpr double kDependent = 1e-14;     // |rest| / |g| below which g lies in t
 constexpr double kResolved = 1e-11;      // above this a violation in doubles needs no second look
 constexpr std::size_t kBlock = 1 << 15;  // doubles a thread reads together
 
-double length(std::span<const double> x) { return Vector(x.data(), x.size()).stableNorm(); }
-
 }  // namespace
 
 DualActiveSet::DualActiveSet(std::size_t dim)

@@ -1,6 +1,5 @@
 #include "attractor/solve/hard_margin.hpp"
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,6 +9,7 @@
 #include "attractor/solve/dual_active_set.hpp"
 #include "attractor/solve/enclosed_sum.hpp"
 #include "attractor/solve/margin_proof.hpp"
+#include "attractor/solve/pricing.hpp"
 
 namespace attractor::solve {
 namespace {
@@ -17,69 +17,28 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 constexpr long double kExtended = std::numeric_limits<long double>::epsilon();
-constexpr double kRounding = 4 * kEpsilon;  // a violation below this, relative, is none
-constexpr double kFarkas = 5 * kEpsilon;    // residual that the rounding of lambda explains
-constexpr double kFarkasExcess = 1e-12;     // sum lambda h against its terms
-constexpr double kSmallGap = 1e-14;         // not worth a better upper bound
-constexpr double kRepairable = 1e-12;       // a violation that rounding may have caused
-constexpr std::size_t kOffer = 2, kSmallestOffer = 64;  // rows priced in at once, over dim
-constexpr std::size_t kHeld = 4;                        // rows kept for the next round, over dim
-
-double length(std::span<const double> x) {
-  return Eigen::Map<const Eigen::VectorXd>(x.data(), x.size()).stableNorm();
-}
+constexpr double kFarkas = 5 * kEpsilon;  // residual that the rounding of lambda explains
+constexpr double kFarkasExcess = 1e-12;   // sum lambda h against its terms
+constexpr double kSmallGap = 1e-14;       // not worth a better upper bound
+constexpr double kRepairable = 1e-12;     // a violation that rounding may have caused
 
 class Problem {
  public:
   explicit Problem(const Constraints& constraints)
-      : proof(constraints), constraints_(constraints), products_(constraints.size()) {}
+      : proof(constraints), pricing(constraints, proof.norms()), constraints_(constraints) {}
 
-  // The worst violated row of every group, the worst groups first, without the active rows.
-  std::vector<std::size_t> price(std::span<const double> p, std::span<const std::size_t> active,
-                                 std::size_t count);
   void hand_over(std::span<const std::size_t> rows, DualActiveSet& set) const;
   // A row 0 >= h > 0, or size().
   std::size_t contradiction() const;
 
   MarginProof proof;
+  Pricing pricing;
 
  private:
   const Constraints& constraints_;
-  std::vector<double> products_;
 };
 
-std::vector<std::size_t> Problem::price(std::span<const double> p,
-                                        std::span<const std::size_t> active, std::size_t count) {
-  struct Worst {
-    double distance = 0;
-    std::size_t row = 0;
-  };
-  constraints_.products(p, products_);
-  for (const std::size_t j : active) products_[j] = kInfinity;
-  const double norm = length(p);
-  const std::span<const double> norms = proof.norms();
-  std::vector<Worst> worst(constraints_.groups());
-  for (std::size_t j = 0; j < products_.size(); ++j) {
-    const double missing = constraints_.bound(j) - products_[j];
-    if (!(missing > 0) || norms[j] == 0) continue;
-    const double distance = missing / norms[j];
-    Worst& held = worst[constraints_.group(j)];
-    const double rounding = kRounding * (norm + std::abs(constraints_.bound(j)) / norms[j]);
-    if (distance > rounding && distance > held.distance) held = {distance, j};
-  }
-  std::erase_if(worst, [](const Worst& w) { return w.distance == 0; });
-  std::sort(worst.begin(), worst.end(), [](const Worst& a, const Worst& b) {
-    return a.distance != b.distance ? a.distance > b.distance : a.row < b.row;
-  });
-  if (worst.size() > count) worst.resize(count);
-  std::vector<std::size_t> rows;
-  rows.reserve(worst.size());
-  for (const Worst& w : worst) rows.push_back(w.row);
-  return rows;
-}
-
 void Problem::hand_over(std::span<const std::size_t> rows, DualActiveSet& set) const {
-  // Rows that were violated once tend to be so again; their number bounds memory and pricing.
   if (set.held() > kHeld * constraints_.dim()) set.keep_active();
   std::vector<double> row(constraints_.dim()), tail(constraints_.dim());
   for (const std::size_t j : rows) {
@@ -159,7 +118,6 @@ void bound(HardMargin& found, const DualActiveSet& set, MarginProof& proof) {
 HardMargin hard_margin(const Constraints& constraints, const HardMarginOptions& options) {
   const std::size_t dim = constraints.dim();
   const std::size_t limit = options.max_iterations > 0 ? options.max_iterations : 10000 + 200 * dim;
-  const std::size_t offer = std::max(kSmallestOffer, kOffer * dim);
   Problem problem(constraints);
   HardMargin found;
   if (const std::size_t j = problem.contradiction(); j < constraints.size()) {
@@ -175,7 +133,7 @@ HardMargin hard_margin(const Constraints& constraints, const HardMarginOptions& 
   DualActiveSet set(dim);
   ActiveSetOutcome outcome = ActiveSetOutcome::solved;
   while (outcome == ActiveSetOutcome::solved) {
-    const auto candidates = problem.price(set.point(), set.active(), offer);
+    const auto candidates = problem.pricing.worst(set.point(), set.active());
     if (candidates.empty()) break;
     const std::size_t before = found.iterations;
     problem.hand_over(candidates, set);

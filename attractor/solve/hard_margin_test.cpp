@@ -265,9 +265,7 @@ TEST(HardMargin, KeysOfVeryDifferentSize) {
     const std::size_t n = 3 + seed % 10, tokens = 4, dim = 2 + seed % 11;
     std::vector<double> keys = normals(seed, n * tokens, dim);
     const TokenChoice choice = planted(keys, tokens, dim, seed);
-    const Stream sizes(seed, "test.sizes");
-    for (std::size_t k = 0; k < keys.size(); ++k)
-      keys[k] *= std::pow(10.0, std::floor(16 * sizes.uniform(k / (tokens * dim), 0)) - 8);
+    spread_sizes(keys, tokens * dim, seed, 8);
     const TokenDifferences rows(keys, tokens, dim, choice);
     SCOPED_TRACE(seed);
     const HardMargin found = hard_margin(rows);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -15,6 +14,7 @@
 #include "attractor/solve/enclosed_sum.hpp"
 #include "attractor/solve/hard_margin.hpp"
 #include "attractor/solve/margin_proof.hpp"
+#include "attractor/solve/pricing.hpp"
 
 namespace attractor::solve {
 namespace {
@@ -22,21 +22,13 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 constexpr double kSmallestP = 1.02, kLargestP = 50;
-constexpr double kFloor = 1e-12;  // of the metric, relative: what is below costs nothing
-constexpr double kRounding = 4 * kEpsilon;
-constexpr double kSmallGap = 1e-14;                     // not worth another step
-constexpr double kStageGap = 0.05;                      // enough before the exponent moves on
-constexpr std::size_t kPatience = 10;                   // steps without a better gap
-constexpr std::size_t kOffer = 2, kSmallestOffer = 64;  // rows priced in at once, over dim
-constexpr std::size_t kHeld = 4;                        // rows kept for the next round, over dim
+constexpr double kFloor = 1e-12;       // of the metric, relative: what is below costs nothing
+constexpr double kSmallGap = 1e-14;    // not worth another step
+constexpr double kStageGap = 0.05;     // enough before the exponent moves on
+constexpr std::size_t kPatience = 10;  // steps without a better gap
 
 double signed_power(double x, double exponent) {
   return std::copysign(std::pow(std::abs(x), exponent), x);
-}
-
-double length(std::span<const double> x) {
-  return Eigen::Map<const Eigen::VectorXd>(x.data(), static_cast<Eigen::Index>(x.size()))
-      .stableNorm();
 }
 
 double largest(std::span<const double> x) {
@@ -116,15 +108,13 @@ class Problem {
 
  private:
   void hand_over(std::size_t j, const Tangent& tangent, double lift, DualActiveSet& set) const;
-  std::vector<std::size_t> price(std::span<const double> w, double lift,
-                                 std::span<const std::size_t> active);
 
   const Constraints& constraints_;
-  std::vector<double> products_;
+  Pricing pricing_;
 };
 
 Problem::Problem(const Constraints& constraints)
-    : proof(constraints), constraints_(constraints), products_(constraints.size()) {}
+    : proof(constraints), constraints_(constraints), pricing_(constraints, proof.norms()) {}
 
 void Problem::hand_over(std::size_t j, const Tangent& tangent, double lift,
                         DualActiveSet& set) const {
@@ -134,37 +124,6 @@ void Problem::hand_over(std::size_t j, const Tangent& tangent, double lift,
                                          extended_product(row, tangent.centre));
   for (std::size_t b = 0; b < row.size(); ++b) row[b] *= tangent.root[b];
   if (const double norm = length(row); norm > 0) set.add(j, row, {}, norm, bound);
-}
-
-std::vector<std::size_t> Problem::price(std::span<const double> w, double lift,
-                                        std::span<const std::size_t> active) {
-  struct Worst {
-    double distance = 0;
-    std::size_t row = 0;
-  };
-  constraints_.products(w, products_);
-  for (const std::size_t j : active) products_[j] = kInfinity;
-  const double norm = length(w);
-  const std::span<const double> norms = proof.norms();
-  std::vector<Worst> worst(constraints_.groups());
-  for (std::size_t j = 0; j < products_.size(); ++j) {
-    const double missing = constraints_.bound(j) + lift * norms[j] - products_[j];
-    if (!(missing > 0) || norms[j] == 0) continue;
-    const double distance = missing / norms[j];
-    Worst& held = worst[constraints_.group(j)];
-    const double rounding = kRounding * (norm + std::abs(constraints_.bound(j)) / norms[j]);
-    if (distance > rounding && distance > held.distance) held = {distance, j};
-  }
-  std::erase_if(worst, [](const Worst& row) { return row.distance == 0; });
-  std::sort(worst.begin(), worst.end(), [](const Worst& a, const Worst& b) {
-    return a.distance != b.distance ? a.distance > b.distance : a.row < b.row;
-  });
-  if (const std::size_t offer = std::max(kSmallestOffer, kOffer * dim()); worst.size() > offer)
-    worst.resize(offer);
-  std::vector<std::size_t> rows;
-  rows.reserve(worst.size());
-  for (const Worst& row : worst) rows.push_back(row.row);
-  return rows;
 }
 
 Step Problem::solve(const Tangent& tangent, std::span<const Multiplier> start, double lift) {
@@ -181,8 +140,7 @@ Step Problem::solve(const Tangent& tangent, std::span<const Multiplier> start, d
     for (std::size_t b = 0; b < dim(); ++b)
       step.w[b] = static_cast<double>(tangent.centre[b] + tangent.root[b] * y[b]);
     if (step.outcome != ActiveSetOutcome::solved) break;
-    const std::vector<std::size_t> active = set.active();
-    const std::vector<std::size_t> rows = price(step.w, lift, active);
+    const std::vector<std::size_t> rows = pricing_.worst(step.w, set.active(), lift);
     if (rows.empty() || (iterations == before && before > 0)) break;
     if (set.held() > kHeld * dim()) set.keep_active();
     for (const std::size_t j : rows) hand_over(j, tangent, lift, set);

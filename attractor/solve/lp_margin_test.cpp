@@ -267,9 +267,7 @@ TEST(LpMargin, KeysOfVeryDifferentSize) {
     const std::size_t n = 3 + seed % 10, tokens = 4, dim = 2 + seed % 11;
     std::vector<double> keys = normals(seed, n * tokens, dim);
     const TokenChoice choice = planted(keys, tokens, dim, seed);
-    const Stream sizes(seed, "test.sizes");
-    for (std::size_t k = 0; k < keys.size(); ++k)
-      keys[k] *= std::pow(10.0, std::floor(8 * sizes.uniform(k / (tokens * dim), 0)) - 4);
+    spread_sizes(keys, tokens * dim, seed, 4);
     const TokenDifferences rows(keys, tokens, dim, choice);
     for (const double p : {1.1, 1.75, 3.0, 10.0}) {
       SCOPED_TRACE(testing::Message() << seed << ' ' << p);

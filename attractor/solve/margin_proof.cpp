@@ -19,11 +19,6 @@ constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 constexpr long double kExtended = std::numeric_limits<long double>::epsilon();
 constexpr std::size_t kBlock = 1 << 15;  // doubles a thread reads together
 
-double length(std::span<const double> x) {
-  return Eigen::Map<const Eigen::VectorXd>(x.data(), static_cast<Eigen::Index>(x.size()))
-      .stableNorm();
-}
-
 std::vector<double> row_norms(const Constraints& constraints) {
   std::vector<double> norms(constraints.size());
   const std::size_t dim = constraints.dim();

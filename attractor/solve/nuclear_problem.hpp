@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "attractor/solve/margin_proof.hpp"
-#include "attractor/solve/nuclear_margin.hpp"
+#include "attractor/solve/nuclear_certificate.hpp"
 #include "attractor/solve/nuclear_rows.hpp"
 
 namespace attractor::solve::nuclear {

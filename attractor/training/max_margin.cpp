@@ -40,6 +40,17 @@ std::size_t rank_of(std::span<const double> w, std::size_t d) {
   return static_cast<std::size_t>(qr.rank());
 }
 
+// What the answers of all solvers say.
+template <class Answer>
+void take_bounds(const Answer& answer, MaxMargin& result) {
+  result.status = answer.status;
+  result.norm = answer.norm;
+  result.lower = answer.lower;
+  result.upper = answer.upper;
+  result.relative_gap = answer.relative_gap;
+  result.farkas_residual = answer.farkas_residual;
+}
+
 }  // namespace
 
 bool MaxMargin::proved_infeasible() const {
@@ -82,13 +93,8 @@ auto AttSvm::with_keys(std::size_t inputs, const solve::TokenChoice& choice, con
 
 AttSvm::Point AttSvm::solve_rows(const solve::Constraints& rows, MaxMargin& result) const {
   const auto take = [&](auto&& answer, std::vector<double>& solution) {
-    result.status = answer.status;
-    result.norm = answer.norm;
-    result.lower = answer.lower;
-    result.upper = answer.upper;
+    take_bounds(answer, result);
     result.upper_is_proved = answer.upper_is_proved;
-    result.relative_gap = answer.relative_gap;
-    result.farkas_residual = answer.farkas_residual;
     result.support = result.feasible() ? std::move(answer.support) : std::move(answer.farkas);
     result.solution = std::move(solution);
   };
@@ -124,12 +130,7 @@ AttSvm::Point AttSvm::solve_nuclear(MaxMargin& result) const {
                                                        .query = query,
                                                        .bounds = bounds,
                                                        .left_tail = tail});
-  result.status = answer.status;
-  result.norm = answer.norm;
-  result.lower = answer.lower;
-  result.upper = answer.upper;
-  result.relative_gap = answer.relative_gap;
-  result.farkas_residual = answer.farkas_residual;
+  take_bounds(answer, result);
   const std::vector<double>& multipliers = result.feasible() ? answer.multipliers : answer.farkas;
   for (std::size_t j = 0; j < multipliers.size(); ++j)
     if (multipliers[j] > 0) result.support.push_back({j, multipliers[j]});

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# install_test.sh BUILD_DIR: installs into a new directory and builds and runs a program against it.
+# install_test.sh BUILD_DIR: installs into a new directory and builds and runs two examples against it.
 set -euo pipefail
 build=$1
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -10,4 +10,5 @@ cmake --install "$build" --prefix "$work/prefix" >/dev/null
 cmake -S "$here/consumer" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_PREFIX_PATH="$work/prefix" >/dev/null
 cmake --build "$work/build"
-"$work/build/consumer"
+"$work/build/own_flow"
+"$work/build/exact_reduction"

@@ -10,6 +10,7 @@
 
 #include "attractor/base/random.hpp"
 #include "attractor/solve/constraints.hpp"
+#include "tests/support/random_rows.hpp"
 
 namespace attractor::solve {
 
@@ -29,16 +30,6 @@ inline std::vector<long double> whole_row(const Constraints& constraints, std::s
   return whole;
 }
 
-/// Standard normals, count x dim; every test has its own stream.
-inline std::vector<double> normals_of(std::string_view stream_name, std::uint64_t seed,
-                                      std::size_t count, std::size_t dim) {
-  const Stream stream(seed, stream_name);
-  std::vector<double> values(count * dim);
-  for (std::size_t i = 0; i < count; ++i)
-    stream.normals(i, std::span(values).subspan(i * dim, dim));
-  return values;
-}
-
 /// The token choice that a direction makes: the largest product with it.
 inline TokenChoice choice_of(std::span<const double> direction, std::span<const double> keys,
                              std::size_t tokens) {
@@ -55,6 +46,14 @@ inline TokenChoice choice_of(std::span<const double> direction, std::span<const 
     choice.chosen.push_back(best);
   }
   return choice;
+}
+
+/// Each input's keys by a power of ten of its own, 10^-decades .. 10^(decades - 1).
+inline void spread_sizes(std::vector<double>& keys, std::size_t per_input, std::uint64_t seed,
+                         int decades) {
+  const Stream sizes(seed, "test.sizes");
+  for (std::size_t k = 0; k < keys.size(); ++k)
+    keys[k] *= std::pow(10.0, std::floor(2 * decades * sizes.uniform(k / per_input, 0)) - decades);
 }
 
 /// bdata(n, T, d, s) of the theory reference.

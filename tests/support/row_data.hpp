@@ -6,13 +6,16 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
-#include "attractor/kernels/attention_rows.hpp"
+#include "attractor/kernels/row_sums.hpp"
+#include "attractor/kernels/symmetric_rows.hpp"
 
 namespace attractor::kernels {
 
@@ -58,6 +61,18 @@ inline void expect_same_bits(const Sums& a, const Sums& b) {
   EXPECT_EQ(a.moment, b.moment);
 }
 
+/// Sums of some rows alone are those of all.
+inline void expect_chosen_rows(const Sums& some, std::span<const std::uint32_t> rows,
+                               const Sums& all, std::size_t dim) {
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    EXPECT_EQ(some.weight[r], all.weight[rows[r]]);
+    EXPECT_EQ(some.moment[r], all.moment[rows[r]]);
+    EXPECT_EQ(some.peak[r], all.peak[rows[r]]);
+    for (std::size_t a = 0; a < dim; ++a)
+      EXPECT_EQ(some.pull[r * dim + a], all.pull[rows[r] * dim + a]);
+  }
+}
+
 /// compute() gives the same bits on 1, 2 and 5 threads, and with vectors of AVX2.
 template <class Compute>
 void expect_bits_of_threads_and_vectors(const Compute& compute) {
@@ -77,6 +92,26 @@ void expect_bits_of_threads_and_vectors(const Compute& compute) {
     expect_same_bits(first, narrow);
   }
 #endif
+}
+
+inline Sums symmetric_sums(const DistanceSources& in, Precision precision) {
+  Sums sums(in.masses.size(), in.dim);
+  symmetric_rows(in, sums.view(), precision);
+  return sums;
+}
+
+/// For tokens anywhere and around five directions.
+inline void expect_symmetric_bits(std::string_view stream_name,
+                                  std::initializer_list<std::size_t> dims, Precision precision) {
+  for (const std::size_t dim : dims)
+    for (const double radius : {0.0, 0.05}) {
+      const std::size_t n = 1163;
+      const auto x = tokens_around(stream_name, n, dim, radius > 0 ? 5 : 0, radius);
+      const auto m = uneven_masses(n);
+      const DistanceSources in{dim, x, {}, m, 12.0, 0};
+      SCOPED_TRACE(dim);
+      expect_bits_of_threads_and_vectors([&] { return symmetric_sums(in, precision); });
+    }
 }
 
 }  // namespace attractor::kernels

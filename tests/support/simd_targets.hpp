@@ -2,9 +2,11 @@
 // on each of them.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <hwy/targets.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace attractor {
@@ -15,5 +17,16 @@ inline std::vector<std::int64_t> every_target() {
     targets.push_back(left & -left);
   return targets;
 }
+
+inline std::string target_name(const testing::TestParamInfo<std::int64_t>& target) {
+  return hwy::TargetName(target.param);
+}
+
+/// A suite derived from it, instantiated with every_target() and target_name.
+class OnOneTarget : public testing::TestWithParam<std::int64_t> {
+ protected:
+  void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
+  void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
+};
 
 }  // namespace attractor

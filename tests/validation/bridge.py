@@ -160,13 +160,7 @@ class Bridge(program.ProgramTest):
                  ((data, "--checkpoints", 1), "checkpoints"), ((data, "--dim", 1), "dim = 1"),
                  ((data, "--time", 0), "time"), ((data, "--tokens-from", "problem", "--tokens", 5), "--tokens"),
                  ((data, "--train", "W"), ""), ((data, "--resume", "x"), "--resume"), ((data, "--out", data), "directory"))
-        for arguments, named in cases:
-            with self.subTest(arguments):
-                run = program.attractor("bridge", *arguments, "--json")
-                self.assertEqual(run.status, 2, run.err)
-                self.assertEqual(run.out, "")
-                self.assertEqual(run.err.count("\n"), 1)
-                self.assertIn(named, run.err)
+        self.assert_refused(cases, "bridge")
 
     def test_result_depends_on_the_parameters_only(self):
         data = self.write(self.example("authors-like"))

@@ -212,13 +212,7 @@ class ContextLimits(program.ProgramTest):
                  (("--simulate", "--tokens", 100, "--dim", 2), "dim = 2"), (("--exact",), "--simulate"),
                  (("--advise", "--simulate"), "--advise"), (("--layers", 0), "layers"),
                  (("--advise", "--trained-tokens", 1), "trained-tokens"))
-        for arguments, named in cases:
-            with self.subTest(arguments):
-                run = program.attractor("context", *arguments, "--json")
-                self.assertEqual(run.status, 2, run.err)
-                self.assertEqual(run.out, "")
-                self.assertEqual(run.err.count("\n"), 1)
-                self.assertIn(named, run.err)
+        self.assert_refused(cases, "context")
 
 
 if __name__ == "__main__":

@@ -8,27 +8,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import program
-
-
-def bessel(order, x):
-    """I_order(x), by its power series."""
-    term = (x / 2) ** order / math.gamma(order + 1)
-    total, k = term, 0
-    while term > 1e-18 * total:
-        k += 1
-        term *= (x / 2) ** 2 / (k * (k + order))
-        total += term
-    return total
-
-
-def eigenvalue(degree, dim, beta):
-    """Of e^{beta <x,y>} on harmonics (Funk-Hecke)."""
-    return math.gamma(dim / 2) * (2 / beta) ** (dim / 2 - 1) * bessel(degree + dim / 2 - 1, beta)
-
-
-def growth(degree, dim, beta, noise, dynamics):
-    scale = eigenvalue(0, dim, beta) if dynamics == "sa" else 1
-    return degree * (degree + dim - 2) * (eigenvalue(degree, dim, beta) / beta / scale - noise)
+from harmonics import eigenvalue, growth
 
 
 def finite_volumes(beta, amplitude, time, cells, steps):
@@ -97,7 +77,7 @@ class Densities(program.ProgramTest):
                 for noise in (0, 0.05):
                     answer = self.density("--dim", dim, "--dynamics", dynamics, "--beta", 4, "--noise", noise, "--mode", 3,
                                           "--amplitude", 1e-6, "--tolerance", 1e-14)
-                    rate = growth(3, dim, 4, noise, dynamics)
+                    rate = growth(3, dim, 4, dynamics, noise)
                     self.assertAlmostEqual(answer["growth_linear"] / rate, 1, delta=1e-12)
                     self.assertAlmostEqual(answer["growth_measured"] / rate, 1, delta=2e-6)
 

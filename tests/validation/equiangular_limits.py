@@ -269,13 +269,7 @@ class Equiangular(program.ProgramTest):
                  (("reduce", "equiangular", "--levels", "0.5,1"), "levels holds '1'"),
                  (("forecast", "--depth", 0), "depth"), (("forecast", "--rho0", 1), "rho0 = 1"),
                  (("forecast", "--levels", "x"), "levels holds 'x'"))
-        for arguments, named in cases:
-            with self.subTest(arguments):
-                run = program.attractor(*arguments, "--json")
-                self.assertEqual(run.status, 2, run.err)
-                self.assertEqual(run.out, "")
-                self.assertEqual(run.err.count("\n"), 1)
-                self.assertIn(named, run.err)
+        self.assert_refused(cases)
 
 
 if __name__ == "__main__":

@@ -8,19 +8,9 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import program
+from harmonics import bessel
 
 os.environ["PATH"] = ""  # no gnuplot: its figures take a second a run and are tested elsewhere
-
-
-def bessel(order, x):
-    """I_order(x) by its power series, order whole or half."""
-    term = math.exp(order * math.log(x / 2) - math.lgamma(order + 1))
-    total, k = 0.0, 0
-    while term > 1e-18 * total:
-        total += term
-        k += 1
-        term *= (x / 2) ** 2 / (k * (k + order))
-    return total
 
 
 def fixed_point(rule, beta, kappa, start, rounds=4000, grid=128):

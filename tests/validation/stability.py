@@ -9,30 +9,10 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import program
+from harmonics import bessel, growth
 
 os.environ["PATH"] = ""  # no gnuplot: its figures take a second a run and are tested elsewhere
 TOKENS = 20_000
-
-
-def bessel(order, x):
-    """I_order(x) by its series of positive terms; order may be a half."""
-    term = math.exp(order * math.log(x / 2) - math.lgamma(order + 1))
-    total, m = term, 0
-    while term > 1e-18 * total:
-        m += 1
-        term *= (x / 2) ** 2 / (m * (m + order))
-        total += term
-    return total
-
-
-def eigenvalue(degree, dim, beta):
-    """Of e^{beta <x,y>} on harmonics of this degree on S^{dim-1} (Funk and Hecke)."""
-    return math.gamma(dim / 2) * (2 / beta) ** (dim / 2 - 1) * bessel(degree + dim / 2 - 1, beta)
-
-
-def growth(degree, dim, beta, dynamics, noise=0):
-    scale = eigenvalue(0, dim, beta) if dynamics == "sa" else 1
-    return degree * (degree + dim - 2) * (eigenvalue(degree, dim, beta) / beta / scale - noise)
 
 
 class Stability(program.ProgramTest):

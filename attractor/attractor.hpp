@@ -1,0 +1,41 @@
+// Attractor, in one include. Public is what this header includes: calls that take arrays and
+// numbers and return values, without files or figures; a change of what they mean stands in
+// CHANGELOG.md. Other headers are installed because these need some of them; they may change any
+// day.
+#pragma once
+
+#include "attractor/base/error.hpp"    // what bad input throws
+#include "attractor/base/random.hpp"   // draws by seed, name and number
+#include "attractor/base/threads.hpp"  // how many
+#include "attractor/base/version.hpp"
+
+// A flow of points on a space, one's own too, and the loop that runs it.
+#include "attractor/flow/run.hpp"
+#include "attractor/space/space.hpp"
+
+// Tokens flow: where they start, attention, its flows, clusters of points at rest.
+#include "attractor/attention/attention.hpp"
+#include "attractor/attention/attention_layer.hpp"
+#include "attractor/depth/attention_flow.hpp"
+#include "attractor/depth/layer_flow.hpp"
+#include "attractor/depth/mean_shift.hpp"
+#include "attractor/tokens/generators.hpp"
+
+// Their limits: exact reductions, stability, densities, long contexts.
+#include "attractor/meanfield/circle_density.hpp"
+#include "attractor/meanfield/cluster_pair.hpp"
+#include "attractor/meanfield/equiangular.hpp"
+#include "attractor/meanfield/long_context.hpp"
+#include "attractor/meanfield/stability.hpp"
+
+// Attention flows: training, and the margins it ends at, with proofs.
+#include "attractor/solve/hard_margin.hpp"
+#include "attractor/solve/lp_margin.hpp"
+#include "attractor/solve/nuclear_margin.hpp"
+#include "attractor/training/descent_flow.hpp"
+#include "attractor/training/examples.hpp"
+#include "attractor/training/max_margin.hpp"
+
+// What is measured on the way.
+#include "attractor/observe/pairs.hpp"
+#include "attractor/observe/spectrum.hpp"
