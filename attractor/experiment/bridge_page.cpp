@@ -10,6 +10,7 @@
 #include "attractor/experiment/flow_view.hpp"
 #include "attractor/experiment/flow_viewer.hpp"
 #include "attractor/experiment/token_figure.hpp"
+#include "attractor/experiment/words.hpp"
 #include "attractor/report/html.hpp"
 
 namespace attractor::experiment {

@@ -10,8 +10,8 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/experiment/commands.hpp"
-#include "attractor/experiment/flow_view.hpp"
 #include "attractor/experiment/number_list.hpp"
+#include "attractor/experiment/words.hpp"
 #include "attractor/meanfield/equiangular_layers.hpp"
 
 namespace attractor::experiment {

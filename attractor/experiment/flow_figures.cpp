@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "attractor/experiment/token_figure.hpp"
+#include "attractor/experiment/words.hpp"
 
 namespace attractor::experiment {
 namespace {

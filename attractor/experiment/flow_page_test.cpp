@@ -10,6 +10,7 @@
 #include "attractor/base/random.hpp"
 #include "attractor/experiment/flow_figures.hpp"
 #include "attractor/experiment/flow_view.hpp"
+#include "attractor/experiment/words.hpp"
 #include "attractor/space/space.hpp"
 #include "tests/support/record_files.hpp"
 

@@ -47,8 +47,4 @@ std::vector<std::size_t> telling_snapshots(const FlowView& view, std::size_t mos
 /// Number of clusters in a snapshot.
 std::size_t clusters_of(const Snapshot& snapshot);
 
-/// A positive number from its logarithm, and a time: "0", "0.125", "1.6·10^{30}".
-std::string power_text(double log10);
-std::string time_text(const flow::Time& time);
-
 }  // namespace attractor::experiment

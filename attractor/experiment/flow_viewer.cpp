@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "attractor/experiment/json.hpp"
+#include "attractor/experiment/words.hpp"
 #include "attractor/report/html.hpp"
 
 namespace attractor::experiment {

@@ -10,7 +10,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/experiment/commands.hpp"
 #include "attractor/experiment/meanfield_figures.hpp"
-#include "attractor/experiment/meanfield_record.hpp"
+#include "attractor/experiment/meanfield_run.hpp"
 #include "attractor/experiment/meanfield_words.hpp"
 #include "attractor/experiment/number_list.hpp"
 

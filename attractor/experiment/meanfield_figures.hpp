@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "attractor/experiment/meanfield_record.hpp"
+#include "attractor/experiment/page.hpp"
 
 namespace attractor::experiment {
 

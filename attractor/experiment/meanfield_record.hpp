@@ -44,16 +44,4 @@ struct MeanfieldRecord {
   bool complete() const { return resolved && !twin_failed && flow::delivered(status); }
 };
 
-MeanfieldRecord run_meanfield(const MeanfieldParameters& p, const MeanfieldKind& kind,
-                              const AskContext& context);
-
-/// Labels of the density at the end of the run, made anew where the run was spectral.
-struct EndLabels {
-  meanfield::WeightedPoints points{};
-  bool complete = true;
-  double order_error = 0;  // of their order parameter
-};
-EndLabels labels_at_end(const MeanfieldParameters& p, const MeanfieldKind& kind,
-                        const MeanfieldRecord& record, const AskContext& context);
-
 }  // namespace attractor::experiment

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "attractor/experiment/meanfield_experiment.hpp"
+#include "attractor/experiment/meanfield_parameters.hpp"
 #include "attractor/flow/flow.hpp"
 #include "attractor/meanfield/circle_tokens.hpp"
 #include "attractor/meanfield/start_density.hpp"

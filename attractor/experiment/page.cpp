@@ -10,7 +10,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
 #include "attractor/base/version.hpp"
-#include "attractor/experiment/flow_view.hpp"
+#include "attractor/experiment/words.hpp"
 #include "attractor/report/html.hpp"
 
 namespace attractor::experiment {

@@ -10,7 +10,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/experiment/commands.hpp"
-#include "attractor/experiment/flow_view.hpp"
+#include "attractor/experiment/words.hpp"
 #include "attractor/meanfield/cluster_pair.hpp"
 
 namespace attractor::experiment {

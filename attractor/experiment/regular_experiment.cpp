@@ -11,6 +11,7 @@
 #include "attractor/experiment/commands.hpp"
 #include "attractor/experiment/flow_view.hpp"
 #include "attractor/experiment/pair_experiment.hpp"
+#include "attractor/experiment/words.hpp"
 #include "attractor/meanfield/regular_clusters.hpp"
 
 namespace attractor::experiment {

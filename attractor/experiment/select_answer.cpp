@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "attractor/experiment/margin_words.hpp"
-#include "attractor/experiment/select_figures.hpp"
 #include "attractor/experiment/select_page.hpp"
 #include "attractor/experiment/select_result.hpp"
+#include "attractor/experiment/select_words.hpp"
 #include "attractor/report/html.hpp"
 #include "attractor/space/space.hpp"
 

@@ -10,8 +10,9 @@
 #include <optional>
 #include <utility>
 
-#include "attractor/experiment/flow_view.hpp"
 #include "attractor/experiment/select_plane.hpp"
+#include "attractor/experiment/select_words.hpp"
+#include "attractor/experiment/words.hpp"
 #include "attractor/space/space.hpp"
 
 namespace attractor::experiment {
@@ -401,27 +402,6 @@ std::optional<PageFigure> path_figure(const SelectRecord& r) {
 }
 
 }  // namespace
-
-std::string attention_name(const SelectRecord& r) {
-  return training::trained_named(r.parameters.train).attention == training::AttentionPart::prompt
-             ? "p"
-             : "W";
-}
-
-std::vector<std::size_t> basin_counts(const training::Basins& basins) {
-  std::vector<std::size_t> counts(basins.limits.size() + 1, 0);
-  for (const training::BasinStart& s : basins.starts)
-    ++counts[std::min(s.limit, basins.limits.size())];
-  return counts;
-}
-
-std::string token_list(std::span<const std::size_t> chosen) {
-  constexpr std::size_t kShown = 12;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(chosen.size(), kShown); ++i)
-    text += (i > 0 ? " " : "") + std::to_string(chosen[i]);
-  return chosen.size() > kShown ? text + " …" : text;
-}
 
 std::vector<PageFigure> select_figures(const SelectRecord& r) {
   const training::Objective objective(r.problem, training::loss_named(r.parameters.loss),

@@ -4,8 +4,6 @@
 // Cost: a few evaluations of the objective, O(outputs * weights) for velocities.
 #pragma once
 
-#include <span>
-#include <string>
 #include <vector>
 
 #include "attractor/experiment/page.hpp"
@@ -15,14 +13,5 @@ namespace attractor::experiment {
 
 /// Those that the record has data for.
 std::vector<PageFigure> select_figures(const SelectRecord& record);
-
-/// What the record calls its attention weights: "p" or "W".
-std::string attention_name(const SelectRecord& record);
-
-/// Starts that end with each limit; the last: not settled.
-std::vector<std::size_t> basin_counts(const training::Basins& basins);
-
-/// "0 2 1"; of many inputs the first twelve and an ellipsis.
-std::string token_list(std::span<const std::size_t> chosen);
 
 }  // namespace attractor::experiment

@@ -7,10 +7,11 @@
 #include <limits>
 #include <string_view>
 
-#include "attractor/experiment/flow_view.hpp"
 #include "attractor/experiment/margin_words.hpp"
 #include "attractor/experiment/page.hpp"
 #include "attractor/experiment/select_figures.hpp"
+#include "attractor/experiment/select_words.hpp"
+#include "attractor/experiment/words.hpp"
 #include "attractor/report/html.hpp"
 #include "attractor/space/space.hpp"
 

@@ -10,8 +10,8 @@
 #include <optional>
 #include <utility>
 
-#include "attractor/experiment/flow_view.hpp"
-#include "attractor/experiment/select_figures.hpp"
+#include "attractor/experiment/select_words.hpp"
+#include "attractor/experiment/words.hpp"
 #include "attractor/space/space.hpp"
 
 namespace attractor::experiment {

@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "attractor/experiment/select_experiment.hpp"
+#include "attractor/experiment/context.hpp"
+#include "attractor/experiment/select_record.hpp"
 #include "attractor/flow/run.hpp"
 #include "attractor/training/descent_flow.hpp"
 

@@ -5,7 +5,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "attractor/experiment/stability_experiment.hpp"
+#include "attractor/experiment/page.hpp"
+#include "attractor/experiment/stability_parameters.hpp"
 #include "attractor/meanfield/cluster_count.hpp"
 #include "attractor/meanfield/stability.hpp"
 

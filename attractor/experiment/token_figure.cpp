@@ -1,4 +1,5 @@
 #include "attractor/experiment/token_figure.hpp"
+#include "attractor/experiment/words.hpp"
 
 #include <fmt/format.h>
 

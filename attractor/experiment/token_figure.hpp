@@ -2,7 +2,9 @@
 // meridians and parallels every 30 degrees), or in their principal plane (flow_view.hpp).
 #pragma once
 
-#include "attractor/experiment/flow_figures.hpp"
+#include "attractor/experiment/flow_record.hpp"
+#include "attractor/experiment/flow_view.hpp"
+#include "attractor/experiment/page.hpp"
 
 namespace attractor::experiment {
 

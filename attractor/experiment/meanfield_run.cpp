@@ -1,4 +1,4 @@
-#include "attractor/experiment/meanfield_record.hpp"
+#include "attractor/experiment/meanfield_run.hpp"
 
 #include <fmt/format.h>
 

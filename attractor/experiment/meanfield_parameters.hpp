@@ -1,0 +1,18 @@
+// The parameters of `attractor meanfield`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace attractor::experiment {
+
+struct MeanfieldParameters {
+  std::string dynamics = "sa";
+  std::uint64_t dim = 2;
+  double beta = 4, noise = 0;
+  std::string start = "perturbed";
+  std::uint64_t mode = 1;
+  double amplitude = 0.1;
+  std::string concentration = "10", centres{}, weights{};
+
+}  // namespace attractor::experiment

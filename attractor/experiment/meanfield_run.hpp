@@ -1,0 +1,22 @@
+// A run of `attractor meanfield`, from its start to what it leaves behind: modes are doubled when
+// they no longer hold the density, and a finer twin says how wrong it is (meanfield_errors.hpp).
+#pragma once
+
+#include "attractor/experiment/context.hpp"
+#include "attractor/experiment/meanfield_record.hpp"
+
+namespace attractor::experiment {
+
+MeanfieldRecord run_meanfield(const MeanfieldParameters& p, const MeanfieldKind& kind,
+                              const AskContext& context);
+
+/// Labels of the density at the end of the run, made anew where the run was spectral.
+struct EndLabels {
+  meanfield::WeightedPoints points{};
+  bool complete = true;
+  double order_error = 0;  // of their order parameter
+};
+EndLabels labels_at_end(const MeanfieldParameters& p, const MeanfieldKind& kind,
+                        const MeanfieldRecord& record, const AskContext& context);
+
+}  // namespace attractor::experiment

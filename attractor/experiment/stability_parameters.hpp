@@ -1,0 +1,20 @@
+// The parameters of `attractor stability`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace attractor::experiment {
+
+struct StabilityParameters {
+  std::string dynamics = "sa";
+  std::uint64_t dim = 2;
+  double beta = 1, noise = 0;
+  std::uint64_t modes = 0;    // 0: until rates are negligible, at most 200
+  std::uint64_t observe = 0;  // tokens; 0: theory only
+  std::uint64_t replicates = 4, seed = 0;
+  double horizon = 20;  // e-foldings of the fastest mode
+  double time = 0;      // 0: count when clusters have formed
+};
+
+}  // namespace attractor::experiment
