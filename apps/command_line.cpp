@@ -88,7 +88,7 @@ Prepared begun(const Command& command, const Options& options) {
   run.directory.emplace(
       RunDirectory::create(*options.out, parameters,
                            {.name = command.name,
-                            .command = question_of(command, *run.request, *usual).command(),
+                            .command = call_of(command, *run.request, *usual).command(),
                             .started_in = run.files_from,
                             .inputs = InputFiles(run.request->files(), run.files_from)}));
   return run;
@@ -132,7 +132,7 @@ std::size_t threads_of(const RunOptions& options) {
   return all ? std::max<std::size_t>(1, threads() / ranks::neighbours()) : 0;
 }
 
-Answer computed(const Prepared& prepared, const RunOptions& options) {
+Result computed(const Prepared& prepared, const RunOptions& options) {
   ProgressBar bar(!options.quiet && ranks::rank() == 0);
   return prepared.request->run(
       {.directory = prepared.directory ? prepared.directory->path() : std::filesystem::path{},
@@ -155,7 +155,7 @@ std::string how_to_go_on(const Command& command, const Prepared& prepared) {
   return fmt::format("attractor {} --resume {}", command.name, prepared.directory->path().string());
 }
 
-int say_interrupted(const Command& command, Prepared& prepared, const Answer& answer) {
+int say_interrupted(const Command& command, Prepared& prepared, const Result& answer) {
   leave(command, prepared);
   const bool kept = prepared.directory && command.resumes;
   fmt::print(stderr, "attractor: interrupted{}{}; {}\n", answer.interrupted.empty() ? "" : " ",
@@ -166,10 +166,10 @@ int say_interrupted(const Command& command, Prepared& prepared, const Answer& an
   return kInterrupted;
 }
 
-void keep(const Command& command, Prepared& prepared, const Answer& answer,
-          const Question& question, double seconds, bool with_page) {
+void keep(const Command& command, Prepared& prepared, const Result& answer, const Call& call,
+          double seconds, bool with_page) {
   try {
-    write_answer(answer, question, seconds, prepared.directory->path(), with_page);
+    write_result(answer, call, seconds, prepared.directory->path(), with_page);
   } catch (const Error& error) {
     leave(command, prepared);
     if (!command.resumes) throw;
@@ -179,14 +179,14 @@ void keep(const Command& command, Prepared& prepared, const Answer& answer,
   prepared.directory->close();
 }
 
-int deliver(const Command& command, Prepared& prepared, const Answer& answer,
+int deliver(const Command& command, Prepared& prepared, const Result& answer,
             const RunOptions& options, double seconds) {
   const std::unique_ptr<Request> usual = command.make();
-  const Question question = question_of(command, *prepared.request, *usual);
+  const Call call = call_of(command, *prepared.request, *usual);
   const bool with_page = !options.no_figures;
-  if (prepared.directory) keep(command, prepared, answer, question, seconds, with_page);
+  if (prepared.directory) keep(command, prepared, answer, call, seconds, with_page);
   if (options.json) {
-    fmt::print("{}\n", summary(answer, question, seconds).dump(2));
+    fmt::print("{}\n", summary(answer, call, seconds).dump(2));
   } else {
     fmt::print("{}\nComputed in {:.3g} s.\n", text(answer), seconds);
     if (prepared.directory)
@@ -200,7 +200,7 @@ int deliver(const Command& command, Prepared& prepared, const Answer& answer,
 
 int run_prepared(const Command& command, const Options& options, Prepared& prepared,
                  std::chrono::steady_clock::time_point begin) {
-  Answer answer;
+  Result answer;
   try {
     answer = computed(prepared, options.run);
   } catch (...) {

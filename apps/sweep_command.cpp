@@ -18,7 +18,7 @@
 #include "attractor/base/threads.hpp"
 #include "attractor/experiment/run_directory.hpp"
 #include "attractor/experiment/sweep.hpp"
-#include "attractor/experiment/sweep_answer.hpp"
+#include "attractor/experiment/sweep_result.hpp"
 #include "attractor/ranks/ranks.hpp"
 
 namespace attractor::apps {
@@ -136,14 +136,13 @@ Prepared prepare(const Options& options) {
 
 // ---- Results.
 
-Question question_of(const std::string& command) { return {.program = command}; }
+Call call_of(const std::string& command) { return {.program = command}; }
 
-int finish(const Study& study, const fs::path& path, const Question& question, double seconds,
-           bool json) {
-  const Answer answer = answer_of(study, read_journals(path, study.units()));
-  write_answer(answer, question, seconds, path);
+int finish(const Study& study, const fs::path& path, const Call& call, double seconds, bool json) {
+  const Result answer = result_of(study, read_journals(path, study.units()));
+  write_result(answer, call, seconds, path);
   if (json)
-    fmt::print("{}\n", summary(answer, question, seconds).dump(2));
+    fmt::print("{}\n", summary(answer, call, seconds).dump(2));
   else
     fmt::print("{}\nPage: {}\n", text(answer), (path / "index.html").string());
   if (answer.not_delivered.empty()) return kOk;
@@ -194,8 +193,7 @@ int run_sweep_command(const Options& options) {
   }
   if (run.shard.count > 1) return finish_shard(run, options);
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  return finish(run.study, run.path, question_of("attractor sweep study.toml"), seconds,
-                options.json);
+  return finish(run.study, run.path, call_of("attractor sweep study.toml"), seconds, options.json);
 }
 
 // ---- Merge.
@@ -248,16 +246,16 @@ int merge(const MergeOptions& options) {
   const auto begin = Clock::now();
   const Study study = stored_study(options.from.front());
   const std::map<std::size_t, UnitResult> units = joined(options, study);
-  const Question question = question_of("attractor sweep study.toml");
+  const Call call = call_of("attractor sweep study.toml");
   RunOrigin origin = stored_origin(options.from.front());
-  origin.command = question.command();
+  origin.command = call.command();
   RunDirectory directory = RunDirectory::create(*options.out, {}, std::move(origin));
   write_file(directory.path() / "study.toml", study.text);
   {
     Journal journal(directory.path(), "process");
     for (const auto& [unit, result] : units) journal.append(result);
   }
-  return finish(study, directory.path(), question,
+  return finish(study, directory.path(), call,
                 std::chrono::duration<double>(Clock::now() - begin).count(), options.json);
 }
 

@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "attractor/experiment/answer.hpp"
+#include "attractor/experiment/result.hpp"
 
 namespace attractor::papers {
 
-using experiment::Answer;
-using experiment::AskContext;
+using experiment::Context;
 using experiment::Json;
 using experiment::number;
 using experiment::PageFigure;
+using experiment::Result;
 using experiment::Table;
 
 /// One number against what the paper (or theory) says. It agrees if it lies in [least, most].
@@ -37,7 +37,7 @@ Check at_most(std::string what, double got, double most, std::string why = {});
 /// What a run found. `answer.headline` says in a sentence what was seen; figures and tables as for
 /// any command. Its first figure is the thumbnail of the gallery.
 struct Finding {
-  Answer answer;
+  Result answer;
   std::vector<Check> checks;
   /// There is a check, and all agree.
   bool agrees() const;
@@ -46,7 +46,7 @@ struct Finding {
 /// How much to spend. quick: a few seconds, smaller sizes, wider sampling error; else as published.
 struct Effort {
   bool quick = false;
-  AskContext context{};
+  Context context{};
 };
 
 struct Entry {

@@ -13,7 +13,7 @@
 namespace attractor::papers {
 namespace {
 
-using experiment::Question;
+using experiment::Call;
 
 std::string range(const Check& c) {
   if (c.least == c.most) return fmt::format("{:.6g}", c.least);
@@ -50,8 +50,8 @@ Table checks_table(const std::vector<Check>& checks) {
 }
 
 /// The page of an entry: the verdict first, then what the paper shows, then ours.
-Answer presented(const Entry& entry, const Finding& finding, const std::string& verdict) {
-  Answer answer = finding.answer;
+Result presented(const Entry& entry, const Finding& finding, const std::string& verdict) {
+  Result answer = finding.answer;
   answer.title = entry.title;
   answer.headline = with_powers_of_ten(answer.headline);
   answer.remarks.insert(answer.remarks.begin(),
@@ -82,9 +82,9 @@ Verdict reproduce(const Entry& entry, const Effort& effort,
   }
   verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (directory.empty() || verdict.failed || effort.context.stopped()) return verdict;
-  const Question question{
+  const Call question{
       .program = fmt::format("attractor reproduce {}{}", entry.id, effort.quick ? " --quick" : "")};
-  write_answer(presented(entry, finding, verdict.words), question, verdict.seconds,
+  write_result(presented(entry, finding, verdict.words), call, verdict.seconds,
                directory / entry.id);
   return verdict;
 }

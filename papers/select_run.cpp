@@ -15,7 +15,7 @@ namespace {
 using training::Evaluation;
 using training::Objective;
 
-experiment::SelectContext context_of(const Effort& effort) {
+experiment::Context context_of(const Effort& effort) {
   return {.stop = effort.context.stop, .report = effort.context.report};
 }
 
@@ -67,7 +67,7 @@ SelectRecord train(const SelectParameters& p, training::Problem problem, const E
   const Objective objective(r.problem, training::loss_named(p.loss),
                             training::trained_named(p.train));
   r.blocks.assign(objective.blocks().begin(), objective.blocks().end());
-  const experiment::SelectContext context = context_of(effort);
+  const experiment::Context context = context_of(effort);
   experiment::Training run(r.parameters, objective, context, objective.start());
   run.run();
   r.trained = true;

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/bridge_answer.hpp"
 #include "attractor/experiment/bridge_experiment.hpp"
+#include "attractor/experiment/bridge_result.hpp"
 #include "attractor/experiment/commands.hpp"
 #include "attractor/experiment/example_parameters.hpp"
 
@@ -23,8 +23,8 @@ class BridgeRequest final : public Request {
     run_.emplace(p_, files_from);
   }
 
-  Answer run(const Context& context) override {
-    return bridge_answer(std::move(*run_).run(context));
+  Result run(const Context& context) override {
+    return bridge_result(std::move(*run_).run(context));
   }
 
  private:

@@ -9,7 +9,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
-#include "attractor/experiment/bridge_result.hpp"
+#include "attractor/experiment/bridge_numbers.hpp"
 #include "attractor/experiment/flow_experiment.hpp"
 #include "attractor/report/hdf5.hpp"
 #include "attractor/space/space.hpp"

@@ -1,138 +1,94 @@
 #include "attractor/experiment/bridge_result.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <cmath>
-#include <limits>
-#include <string>
+#include <memory>
 #include <utility>
 
-#include "attractor/experiment/json.hpp"
+#include "attractor/experiment/bridge_numbers.hpp"
+#include "attractor/experiment/bridge_page.hpp"
+#include "attractor/report/html.hpp"
 
 namespace attractor::experiment {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+// ---- On a terminal.
 
-constexpr std::pair<const char*, double BridgeMoment::*> kMomentColumns[] = {
-    {"log_time", &BridgeMoment::log_time},
-    {"norm", &BridgeMoment::norm},
-    {"margin", &BridgeMoment::margin},
-    {"softmax_min", &BridgeMoment::softmax_min},
-    {"bound", &BridgeMoment::bound}};
-
-constexpr std::pair<const char*, double BridgeTheory::*> kTheoryColumns[] = {
-    {"svm_norm", &BridgeTheory::norm},
-    {"slope", &BridgeTheory::slope},
-    {"transition_norm", &BridgeTheory::transition_norm},
-    {"transition_log_time", &BridgeTheory::transition_log_time},
-    {"half_log_time", &BridgeTheory::half_log_time}};
-
-Json parameters_json(const BridgeParameters& parameters) {
-  BridgeParameters copy = parameters;
-  Json json;
-  for (const Parameter& p : list(copy)) json[p.name] = p.json();
-  return json;
+std::string digits(double value) {
+  return std::isfinite(value) ? fmt::format("{:.6g}", value) : "-";
 }
 
-Json checkpoint_json(const BridgeCheckpoint& c) {
-  Json json;
-  for (const auto& [name, field] : kMomentColumns) json[name] = number(c.training.*field);
-  json["status"] = flow::name(c.status);
-  json["attention_entropy"] = number(c.start.attention_entropy);
-  json["clusters"] = number(c.end.clusters);
-  json["largest_cluster"] = number(c.end.largest_cluster);
-  json["mean_cosine"] = number(c.end.mean_cosine);
-  json["energy_ratio"] = number(c.end.energy_ratio);
-  json["first_merge"] = c.first_merge ? number(*c.first_merge) : Json(nullptr);
-  return json;
+std::string when(double log_time) {
+  if (std::isnan(log_time)) return "not reached in this run";
+  return std::isinf(log_time) ? "from the start" : fmt::format("at ln t = {:.6g}", log_time);
 }
 
-void write_header(const BridgeRecord& r, Archive& file) {
-  file.attribute("/", "parameters", std::string_view(parameters_json(r.parameters).dump()));
-  file.attribute("/", "status", flow::name(r.status));
-  for (const auto& [name, field] : kTheoryColumns) file.attribute("/", name, r.theory.*field);
-}
-
-/// value(row) of all rows.
-template <class Row, class Value>
-void write_column(Archive& file, const std::string& path, const std::vector<Row>& rows,
-                  const Value& value) {
-  std::vector<double> values;
-  for (const Row& row : rows) values.push_back(value(row));
-  file.dataset(path, values, {values.size()});
-}
-
-void write_training(const BridgeRecord& r, Archive& file) {
-  const SelectRecord& t = r.training;
-  file.group("/training");
-  for (const auto& [name, field] : kMomentColumns)
-    write_column(file, std::string("/training/") + name, r.moments,
-                 [f = field](const BridgeMoment& m) { return m.*f; });
-  file.dataset("/training/weights", t.trajectory, {r.moments.size(), t.weights.size()});
-  const std::vector<std::uint64_t> selected(t.selected.begin(), t.selected.end());
-  file.dataset("/training/selected", selected, {selected.size()});
-  if (t.svm && t.svm->feasible())
-    file.dataset("/training/svm", t.svm->solution, {t.svm->solution.size()});
-}
-
-void write_checkpoints(const BridgeRecord& r, Archive& file) {
-  const std::string group = "/checkpoints/";
-  const auto column = [&](const std::string& name, const auto& value) {
-    write_column(file, group + name, r.checkpoints, value);
+std::string words(const BridgeRecord& r) {
+  const std::string name = r.parameters.train;
+  std::string text = command(r.parameters) + "\n\n";
+  const auto row = [&](std::string_view what, const std::string& value) {
+    text += fmt::format("  {:<30} {}\n", what, value);
   };
-  for (const auto& [name, field] : kMomentColumns)
-    column(name, [f = field](const BridgeCheckpoint& c) { return c.training.*f; });
-  column("cluster_cosine", [](const BridgeCheckpoint& c) { return c.cluster_cosine; });
-  column("first_merge", [](const BridgeCheckpoint& c) { return c.first_merge.value_or(kNone); });
-  for (const observe::Column& o : observe::columns()) {
-    column("start_" + std::string(o.name),
-           [&](const BridgeCheckpoint& c) { return c.start.*o.value; });
-    column("end_" + std::string(o.name), [&](const BridgeCheckpoint& c) { return c.end.*o.value; });
-  }
-  std::vector<double> weights;
+  row("selected tokens", fmt::format("{}", fmt::join(r.training.selected, " ")));
+  if (r.training.at_minimum)
+    row("", "at a minimum of finite norm: attention mixes tokens, none is selected");
+  row(fmt::format("growth d|{}| / d ln t", name),
+      fmt::format("{}, theory |{}^mm| = {}", digits(r.theory.slope), name, digits(r.theory.norm)));
+  row("transition to selection",
+      fmt::format("|{}| = {}, {}", name, digits(r.theory.transition_norm),
+                  when(r.theory.transition_log_time)));
+  row("all selected weights >= 1/2", when(r.theory.half_log_time));
+  text += fmt::format("\n  {:>9} {:>11} {:>11} {:>11} {:>9} {:>9} {:>12} {:>12} {:>12}\n", "ln t",
+                      "|" + name + "|=beta", "weight", "bound", "entropy", "clusters",
+                      "mean cosine", "energy", "first merge");
   for (const BridgeCheckpoint& c : r.checkpoints)
-    weights.insert(weights.end(), c.weights.begin(), c.weights.end());
-  file.dataset(group + "weights", weights, {r.checkpoints.size(), r.training.weights.size()});
+    text += fmt::format(
+        "  {:>9.4g} {:>11.6g} {:>11.6g} {:>11.6g} {:>9.4g} {:>9.0f} {:>12.6g} {:>12.6g} "
+        "{:>12}\n",
+        c.training.log_time, c.training.norm, c.training.softmax_min, c.training.bound,
+        c.start.attention_entropy, c.end.clusters, c.end.mean_cosine, c.end.energy_ratio,
+        c.first_merge ? digits(*c.first_merge) : "-");
+  return text;
 }
 
-void write_tokens(const BridgeRecord& r, Archive& file) {
-  const std::size_t n = r.start.count(), d = r.start.dim, count = r.checkpoints.size();
-  std::vector<double> end;
-  std::vector<std::uint32_t> clusters;
-  for (const BridgeCheckpoint& c : r.checkpoints) {
-    end.insert(end.end(), c.positions.begin(), c.positions.end());
-    clusters.insert(clusters.end(), c.clusters.begin(), c.clusters.end());
+// The numerics could not deliver: why, and what to do.
+std::string not_delivered(const BridgeRecord& r) {
+  if (!flow::delivered(r.status)) {
+    const bool training = r.checkpoints.empty();
+    return (fmt::format("{} {}: {}", flow::name(r.status),
+                        training ? "in training" : "in a flow of tokens",
+                        training ? "lower --log10-time or raise --train-tolerance"
+                                 : "lower --time or raise --tolerance"));
   }
-  file.dataset("/tokens/start", r.start.data, {n, d});
-  file.dataset("/tokens/end", end, {count, n, d});
-  file.dataset("/tokens/clusters", clusters, {count, n});
+  if (!r.training.svm->feasible())
+    return (
+        "no weights separate the tokens that lead now; attention has not settled: raise "
+        "--log10-time or start elsewhere (p0)");
+  return "";
 }
 
 }  // namespace
 
-Json bridge_values(const BridgeRecord& r) {
-  const SelectRecord& t = r.training;
-  Json json;
-  json["status"] = flow::name(r.status);
-  json["train"] = r.parameters.train;
-  json["inputs"] = t.problem.inputs;
-  json["problem_tokens"] = t.problem.tokens;
-  json["selected"] = t.selected;
-  json["finite_minimum"] = t.at_minimum;
-  json["locally_optimal"] = t.svm ? Json(t.svm->locally_optimal) : Json(nullptr);
-  json["globally_optimal"] = t.svm ? Json(t.svm->globally_optimal) : Json(nullptr);
-  for (const auto& [name, field] : kTheoryColumns) json[name] = number(r.theory.*field);
-  json["tokens"] = r.start.count();
-  json["dim"] = r.start.dim;
-  json["checkpoints"] = Json::array();
-  for (const BridgeCheckpoint& c : r.checkpoints) json["checkpoints"].push_back(checkpoint_json(c));
-  return json;
-}
-
-void write_arrays(const BridgeRecord& r, Archive& file) {
-  write_header(r, file);
-  write_training(r, file);
-  write_checkpoints(r, file);
-  write_tokens(r, file);
+Result bridge_result(BridgeRecord done) {
+  const auto record = std::make_shared<const BridgeRecord>(std::move(done));
+  const BridgeRecord& r = *record;
+  if (r.status == flow::Status::interrupted)
+    return {.interrupted = fmt::format("at checkpoint {}", r.checkpoints.size())};
+  Result answer{.title = "bridge, train " + r.parameters.train,
+                .headline = "Training did not come to its end",
+                .values = bridge_values(r),
+                .not_delivered = not_delivered(r),
+                .format = "attractor bridge 1",
+                .footer = ", problem: " + report::html_text(r.parameters.data)};
+  if (r.checkpoints.empty()) return answer;  // training was not delivered
+  answer.headline = headline(r);
+  answer.arrays = [record](Archive& file) { write_arrays(*record, file); };
+  answer.words = words(r);
+  answer.body = [record](const auto& figures) { return bridge_body(*record, figures); };
+  answer.sections = bridge_sections();
+  return answer;
 }
 
 }  // namespace attractor::experiment

@@ -186,7 +186,7 @@ PageFigure size_figure(const Sketch& sketch) {
               "or a bandwidth that is too small."};
 }
 
-// ---- Answer.
+// ---- Result.
 
 Table mode_table(const MeanShift& found) {
   Table table{
@@ -217,7 +217,7 @@ void fill(const Array& points, double bandwidth, const MeanShift& found, Json& v
   values["converged"] = found.converged();
 }
 
-void add_remarks(const Array& points, const MeanShift& found, Answer& answer) {
+void add_remarks(const Array& points, const MeanShift& found, Result& answer) {
   const std::size_t all = points.shape[0];
   if (found.seeds.size() < all)
     answer.remarks.push_back(fmt::format(
@@ -316,7 +316,7 @@ std::vector<std::string> input_files(const ClusterParameters& p) {
   return p.points.empty() ? std::vector<std::string>{} : std::vector{p.points};
 }
 
-Answer ask(const ClusterParameters& asked, const AskContext& context) {
+Result ask(const ClusterParameters& asked, const Context& context) {
   ClusterParameters p = asked;
   for (std::string* file : {&p.points, &p.labels_out, &p.modes_out}) *file = context.place(*file);
   if (p.points.empty()) throw Error("points is empty; name a .npy or HDF5 file of n x d numbers");
@@ -341,7 +341,7 @@ Answer ask(const ClusterParameters& asked, const AskContext& context) {
     return !context.stopped();
   };
   const MeanShift found = depth::mean_shift(points.data, dim, options);
-  Answer answer{.title = "Clusters", .headline = headline(points, bandwidth, found)};
+  Result answer{.title = "Clusters", .headline = headline(points, bandwidth, found)};
   fill(points, bandwidth, found, answer.values);
   answer.tables.push_back(mode_table(found));
   if (found.modes.size() <= kMostCoordinates) answer.tables.push_back(coordinate_table(found, dim));

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "attractor/experiment/answer.hpp"
+#include "attractor/experiment/result.hpp"
 
 namespace attractor::experiment {
 
@@ -23,6 +23,6 @@ struct ClusterParameters {
 
 ParameterList list(ClusterParameters& p);
 std::vector<std::string> input_files(const ClusterParameters& p);
-Answer ask(const ClusterParameters& p, const AskContext& context);
+Result ask(const ClusterParameters& p, const Context& context);
 
 }  // namespace attractor::experiment

@@ -30,7 +30,7 @@ class ClusterTest : public PageTest {
     return at("points.npy");
   }
 
-  static Answer asked(const ClusterParameters& p) { return ask(p, {}); }
+  static Result asked(const ClusterParameters& p) { return ask(p, {}); }
 };
 
 TEST_F(ClusterTest, FindsTwoCloudsAndWritesThem) {
@@ -38,7 +38,7 @@ TEST_F(ClusterTest, FindsTwoCloudsAndWritesThem) {
                             .bandwidth = "1.5",
                             .labels_out = at("labels.npy"),
                             .modes_out = at("modes.npy")};
-  const Answer answer = asked(p);
+  const Result answer = asked(p);
   EXPECT_EQ(answer.values["clusters"], 2);
   EXPECT_EQ(answer.values["sizes"], (std::vector<int>{60, 30}));
   EXPECT_EQ(answer.values["points"], 90);
@@ -65,8 +65,8 @@ TEST_F(ClusterTest, FindsTwoCloudsAndWritesThem) {
 
 TEST_F(ClusterTest, BetaAndBandwidthSayTheSame) {
   const std::string points = clouds(2);
-  const Answer a = asked({.points = points, .bandwidth = "0.5"});
-  const Answer b = asked({.points = points, .beta = "4"});
+  const Result a = asked({.points = points, .bandwidth = "0.5"});
+  const Result b = asked({.points = points, .beta = "4"});
   EXPECT_EQ(a.values, b.values);
   EXPECT_EQ(asked({.points = points}).values["clusters"], 2);
 }
@@ -75,7 +75,7 @@ TEST_F(ClusterTest, OnTheSphereRowsAreDirections) {
   const std::string points = clouds(4);
   const ClusterParameters p{
       .points = points, .space = "sphere", .beta = "3", .modes_out = at("modes.npy")};
-  const Answer answer = asked(p);
+  const Result answer = asked(p);
   const Array modes = read_npy(at("modes.npy"));
   EXPECT_GE(answer.values["clusters"], 1);
   for (std::size_t m = 0; m < modes.shape[0]; ++m) {
@@ -87,7 +87,7 @@ TEST_F(ClusterTest, OnTheSphereRowsAreDirections) {
 
 TEST_F(ClusterTest, FiguresForEveryDimension) {
   for (const std::size_t dim : {2, 3, 6}) {
-    const Answer answer = asked({.points = clouds(dim), .bandwidth = "1.2"});
+    const Result answer = asked({.points = clouds(dim), .bandwidth = "1.2"});
     const auto figures = answer.draw();
     ASSERT_EQ(figures.size(), 2u);
     for (const PageFigure& figure : figures) {
@@ -108,7 +108,7 @@ TEST_F(ClusterTest, SaysWhatTheReaderMustKnow) {
   EXPECT_SAYS(asked({.points = points, .bandwidth = "1", .seeds = "10"}).remarks.at(0),
               "10 of 90 points climbed");
   EXPECT_SAYS(asked({.points = points, .bandwidth = "1e-3"}).remarks.at(0), "modes of their own");
-  const Answer few = asked({.points = points, .bandwidth = "1", .iterations = 1});
+  const Result few = asked({.points = points, .bandwidth = "1", .iterations = 1});
   EXPECT_EQ(few.values["converged"], false);
   EXPECT_SAYS(few.not_delivered, "had not arrived after 1 iterations");
 }
@@ -139,7 +139,7 @@ TEST_F(ClusterTest, RefusesWhatItCannotDo) {
 TEST_F(ClusterTest, NothingIsWrittenWhenStopped) {
   const ClusterParameters p{.points = clouds(2), .bandwidth = "1", .labels_out = at("labels.npy")};
   int asked_for = 0;
-  const Answer answer = ask(p, {.stop = [&] { return ++asked_for > 2; }});
+  const Result answer = ask(p, {.stop = [&] { return ++asked_for > 2; }});
   EXPECT_EQ(answer.values["converged"], false);
   EXPECT_FALSE(fs::exists(at("labels.npy")));
 }

@@ -47,7 +47,7 @@ const Command& command_named(const std::string& name) {
       fmt::format("command '{}' cannot be swept; allowed: {}", name, fmt::join(names, ", ")));
 }
 
-Question question_of(const Command& command, Request& now, Request& usual) {
+Call call_of(const Command& command, Request& now, Request& usual) {
   return {
       .program = "attractor " + command.name, .now = now.parameters(), .usual = usual.parameters()};
 }
@@ -64,9 +64,9 @@ Outcome run_settings(const Command& command, const Settings& settings, const Con
   std::vector<std::string> given;
   for (const auto& [name, text] : settings) given.push_back(name);
   now->prepare(given, context.files_from);
-  const Answer answer = now->run(context);
+  const Result answer = now->run(context);
   if (context.stopped() || !answer.interrupted.empty()) return {.summary = {}, .interrupted = true};
-  Outcome outcome{summary(answer, question_of(command, *now, *usual), 0), answer.not_delivered};
+  Outcome outcome{summary(answer, call_of(command, *now, *usual), 0), answer.not_delivered};
   if (answer.curves) outcome.summary["series"] = answer.curves();
   return outcome;
 }

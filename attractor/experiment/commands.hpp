@@ -2,7 +2,7 @@
 // next (Python, a browser) read it; none of them knows a command by name.
 //
 //   words -> Command::make() -> Request: parameters set by name -> prepare() -> run(context) ->
-//   Answer
+//   Result
 //
 // A new command is its file (parameters, list(), ask(), its Command) and its line in commands.cpp.
 #pragma once
@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "attractor/experiment/answer.hpp"
 #include "attractor/experiment/context.hpp"
+#include "attractor/experiment/result.hpp"
 
 namespace attractor::experiment {
 
@@ -35,7 +35,7 @@ class Request {
                        const std::string& /*files_from*/) {}
   /// What the result will take on disk, at most.
   virtual double bytes() const { return 0; }
-  virtual Answer run(const Context& context) = 0;
+  virtual Result run(const Context& context) = 0;
 };
 
 struct Command {
@@ -53,7 +53,7 @@ const std::vector<Command>& commands();
 const Command& command_named(const std::string& name);
 
 /// What the parameters were set to, as a run directory and a page repeat it.
-Question question_of(const Command& command, Request& now, Request& usual);
+Call call_of(const Command& command, Request& now, Request& usual);
 
 /// A command whose parameters have list(Parameters&) and ask(const Parameters&, const Context&).
 template <class Parameters>
@@ -66,7 +66,7 @@ class AskRequest final : public Request {
     else
       return {};
   }
-  Answer run(const Context& context) override { return ask(parameters_, context); }
+  Result run(const Context& context) override { return ask(parameters_, context); }
 
  private:
   Parameters parameters_{};

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/flow_answer.hpp"
 #include "attractor/experiment/flow_experiment.hpp"
+#include "attractor/experiment/flow_result.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace attractor::experiment {
@@ -44,16 +44,16 @@ TEST(Commands, RepeatWhatWasSetAndNothingElse) {
   const auto now =
       request_of(command, {{"beta", "20"}, {"points", "my points.npy"}, {"space", "sphere"}});
   const auto usual = command.make();
-  EXPECT_EQ(question_of(command, *now, *usual).command(),
+  EXPECT_EQ(call_of(command, *now, *usual).command(),
             "attractor cluster 'my points.npy' --space sphere --beta 20");
-  EXPECT_EQ(question_of(command, *usual, *usual).command(), "attractor cluster");
+  EXPECT_EQ(call_of(command, *usual, *usual).command(), "attractor cluster");
 }
 
 TEST(Commands, ThatOnlyTestARunAreNotPartOfIt) {
   const Command& command = command_named("flow");
   const auto now = request_of(command, {{"verify", "true"}, {"tokens", "9"}});
   const auto usual = command.make();
-  EXPECT_EQ(question_of(command, *now, *usual).command(), "attractor flow --tokens 9");
+  EXPECT_EQ(call_of(command, *now, *usual).command(), "attractor flow --tokens 9");
   const Outcome outcome =
       run_settings(command, {{"verify", "true"}, {"tokens", "9"}, {"time", "1"}}, {});
   EXPECT_FALSE(outcome.summary["parameters"].contains("verify"));
@@ -94,7 +94,7 @@ TEST(FlowRun, MeasuresWhatItsCallerAdds) {
   double mean = 0;
   for (std::size_t i = 0; i < 8; ++i) mean += record.snapshots.back().positions[3 * i] / 8;
   EXPECT_NEAR(record.series.back().more.back(), mean, 1e-12);
-  EXPECT_DOUBLE_EQ(flow_answer(record).values["first_coordinate"].get<double>(),
+  EXPECT_DOUBLE_EQ(flow_result(record).values["first_coordinate"].get<double>(),
                    record.series.back().more.back());
 }
 

@@ -163,7 +163,7 @@ ParameterList list(CompareParameters& p) {
            .positional = true}};
 }
 
-Answer ask(const CompareParameters& p, const AskContext& context) {
+Result ask(const CompareParameters& p, const Context& context) {
   Run a = read_run("first", context.place(p.first)),
       b = read_run("second", context.place(p.second));
   if (a.tokens != b.tokens || a.dim != b.dim)
@@ -187,7 +187,7 @@ Answer ask(const CompareParameters& p, const AskContext& context) {
         fmt::format("{} and {} have no snapshot at the same time; run both with the same "
                     "--time and --snapshots",
                     a.name, b.name));
-  Answer answer{.title = "two runs"};
+  Result answer{.title = "two runs"};
   const std::vector<double>&first = table.rows.front(), &last = table.rows.back();
   answer.headline =
       fmt::format("Mean distance of partners: {:.4g} at t = {:.4g}, {:.4g} at t = {:.4g}.",

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "attractor/experiment/answer.hpp"
+#include "attractor/experiment/result.hpp"
 
 namespace attractor::experiment {
 
@@ -16,6 +16,6 @@ struct CompareParameters {
 };
 
 ParameterList list(CompareParameters& p);
-Answer ask(const CompareParameters& p, const AskContext& context);
+Result ask(const CompareParameters& p, const Context& context);
 
 }  // namespace attractor::experiment

@@ -44,7 +44,7 @@ TEST_F(CompareTest, TurnedTokensAreAsFarAsTheyWereTurned) {
   const double turn = 0.3;
   const std::string a = run("a.h5", {0, 1, 2}, {-INFINITY, 0, 1});
   const std::string b = run("b.h5", {turn, 1 + turn, 2 + turn}, {-INFINITY, 1, 2});
-  const Answer answer = ask({.first = a, .second = b}, {});
+  const Result answer = ask({.first = a, .second = b}, {});
   ASSERT_EQ(answer.tables[0].rows.size(), 2U);  // t = 0 and t = 10
   EXPECT_EQ(answer.tables[0].rows[0][0], 0);
   const std::vector<double>& row = answer.tables[0].rows[1];
@@ -57,7 +57,7 @@ TEST_F(CompareTest, TurnedTokensAreAsFarAsTheyWereTurned) {
 // As sets they are equal, token by token they are not.
 TEST_F(CompareTest, PermutedTokensAreEqualAsSets) {
   const std::string a = run("a.h5", {0, 1, 2}, {0}), b = run("b.h5", {1, 2, 0}, {0});
-  const Answer answer = ask({.first = a, .second = b}, {});
+  const Result answer = ask({.first = a, .second = b}, {});
   EXPECT_NEAR(answer.values["wasserstein"].get<double>(), 0, 1e-15);
   EXPECT_NEAR(answer.values["distance_of_means"].get<double>(), 0, 1e-15);
   EXPECT_NEAR(answer.values["mean_distance"].get<double>(),
@@ -121,7 +121,7 @@ TEST_F(CompareTest, LengthsCount) {
   EXPECT_NEAR(ask({.first = a, .second = b}, {}).values["largest_distance"].get<double>(), 3,
               1e-15);
   const std::string unit = run("unit.h5", {0, 1}, {0});
-  const Answer mixed = ask({.first = a, .second = unit}, {});
+  const Result mixed = ask({.first = a, .second = unit}, {});
   EXPECT_EQ(mixed.values["largest_distance"].get<double>(), 0);
   ASSERT_EQ(mixed.remarks.size(), 1U);
   EXPECT_SAYS(mixed.remarks[0], "directions");

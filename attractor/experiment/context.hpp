@@ -31,8 +31,4 @@ struct Context {
   }
 };
 
-using AskContext = Context;
-using RunContext = Context;
-using SelectContext = Context;
-
 }  // namespace attractor::experiment

@@ -31,7 +31,7 @@ std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share);
 
 // ---- One layer.
 
-void add_state(const ContextLayer& layer, double dim, Answer& answer) {
+void add_state(const ContextLayer& layer, double dim, Result& answer) {
   const ContextState s = context_state(layer);
   const ContextTransition t = context_transition(layer);
   const ContextLimit limit = context_limit(layer, t.weight, t.phase);
@@ -98,7 +98,7 @@ Table limit_table(const ContextLayer& layer) {
 
 // ---- Several layers.
 
-ContextDepth add_layers(const ContextLayer& layer, std::uint64_t layers, Answer& answer) {
+ContextDepth add_layers(const ContextLayer& layer, std::uint64_t layers, Result& answer) {
   ContextDepth depth = context_depth(layer, static_cast<std::size_t>(layers));
   const auto where = [](const std::optional<std::size_t>& at) {
     return at ? Json(*at) : Json(nullptr);
@@ -128,7 +128,7 @@ ContextDepth add_layers(const ContextLayer& layer, std::uint64_t layers, Answer&
 
 // ---- Simulation.
 
-void add_simulation(const ContextParameters& p, const AskContext& context, Answer& answer) {
+void add_simulation(const ContextParameters& p, const Context& context, Result& answer) {
   if (p.dim != std::floor(p.dim))
     throw Error(
         fmt::format("dim = {} is not allowed; allowed: whole numbers from 3 to 65536 in a "
@@ -225,10 +225,10 @@ std::string advice_headline(const ContextParameters& p, const ContextAdvice& a) 
   return text;
 }
 
-Answer advice(const ContextParameters& p) {
+Result advice(const ContextParameters& p) {
   const ContextLayer layer = layer_of(p);
   const ContextAdvice a = advise(layer, p.trained_tokens);
-  Answer answer{.title = "Logit scale for a long context", .headline = advice_headline(p, a)};
+  Result answer{.title = "Logit scale for a long context", .headline = advice_headline(p, a)};
   answer.values["critical_gamma"] = number(a.critical_exponent);
   answer.values["trained_scale"] = number(a.trained_scale);
   answer.values["critical_scale"] = number(a.critical_scale);
@@ -352,11 +352,11 @@ ParameterList list(ContextParameters& p) {
   return all;
 }
 
-Answer ask(const ContextParameters& p, const AskContext& context) {
+Result ask(const ContextParameters& p, const Context& context) {
   check(p);
   if (p.advise) return advice(p);
   const ContextLayer layer = layer_of(p);
-  Answer answer{.title = "Long context"};
+  Result answer{.title = "Long context"};
   add_state(layer, p.simulate ? 0 : p.dim, answer);
   answer.tables.push_back(limit_table(layer));
   ContextDepth depth;

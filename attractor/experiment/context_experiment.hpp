@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
-#include "attractor/experiment/answer.hpp"
 #include "attractor/experiment/parameter.hpp"
+#include "attractor/experiment/result.hpp"
 
 namespace attractor::experiment {
 
@@ -35,6 +35,6 @@ ParameterList list(ContextParameters& parameters);
 void check(const ContextParameters& parameters);
 
 /// Checks; throws Error on values that are not allowed.
-Answer ask(const ContextParameters& parameters, const AskContext& context);
+Result ask(const ContextParameters& parameters, const Context& context);
 
 }  // namespace attractor::experiment

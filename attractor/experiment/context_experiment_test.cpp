@@ -12,9 +12,9 @@
 namespace attractor::experiment {
 namespace {
 
-Answer answer(const ContextParameters& parameters) { return ask(parameters, {}); }
+Result answer(const ContextParameters& parameters) { return ask(parameters, {}); }
 
-const Table& table(const Answer& a, const std::string& name) {
+const Table& table(const Result& a, const std::string& name) {
   const auto at = std::find_if(a.tables.begin(), a.tables.end(),
                                [&](const Table& t) { return t.name == name; });
   if (at == a.tables.end()) throw Error("no table " + name);
@@ -27,7 +27,7 @@ double cell(const Table& t, const std::string& label, const std::string& column)
   return t.rows.at(static_cast<std::size_t>(row)).at(static_cast<std::size_t>(place));
 }
 
-std::vector<std::string> figure_ids(const Answer& a) {
+std::vector<std::string> figure_ids(const Result& a) {
   std::vector<std::string> ids;
   for (const PageFigure& f : a.draw()) {
     ids.push_back(f.figure.id);
@@ -41,7 +41,7 @@ std::vector<std::string> figure_ids(const Answer& a) {
 }
 
 TEST(ContextExperiment, OneLayer) {
-  const Answer a = answer({.tokens = 1e6, .rho = 0.5, .gamma = 2.5});
+  const Result a = answer({.tokens = 1e6, .rho = 0.5, .gamma = 2.5});
   EXPECT_EQ(a.values["critical_gamma"], 2.0);
   EXPECT_NEAR(a.values["self_weight"].get<double>(), 0.9693465996821, 1e-12);
   EXPECT_NEAR(a.values["output_cosine"].get<double>(), 0.5155615249719, 1e-12);
@@ -60,14 +60,14 @@ TEST(ContextExperiment, OneLayer) {
 }
 
 TEST(ContextExperiment, HugeContextAndResidual) {
-  const Answer a = answer({.tokens = 1e30, .rho = 0.5, .gamma = 2, .residual = 1});
+  const Result a = answer({.tokens = 1e30, .rho = 0.5, .gamma = 2, .residual = 1});
   EXPECT_NEAR(a.values["output_cosine"].get<double>(), 0.64, 1e-12);
   EXPECT_EQ(a.values["phase"], "critical");
   EXPECT_NEAR(cell(table(a, "limits"), "critical", "output_cosine"), 0.64, 1e-15);
 }
 
 TEST(ContextExperiment, OrthogonalTokensAreExplained) {
-  const Answer a = answer({.tokens = 1e30, .rho = 0, .gamma = 0.5});
+  const Result a = answer({.tokens = 1e30, .rho = 0, .gamma = 0.5});
   EXPECT_EQ(a.values["phase"], "critical");
   EXPECT_NEAR(a.values["output_cosine"].get<double>(), 0.5, 1e-12);
   EXPECT_EQ(a.values["limit_output_cosine"], 0.5);
@@ -83,17 +83,17 @@ TEST(ContextExperiment, BackwardNormNeedsRoomForTheTokens) {
 }
 
 TEST(ContextExperiment, Layers) {
-  const Answer a = answer({.tokens = 1e6, .rho = 0.5, .gamma = 2.5, .layers = 8});
+  const Result a = answer({.tokens = 1e6, .rho = 0.5, .gamma = 2.5, .layers = 8});
   EXPECT_EQ(a.values["collapse_layer"], 5);
   EXPECT_EQ(a.values["runaway_layer"], 5);
   EXPECT_NEAR(table(a, "layers").rows[3][4], 0.1274305336504, 1e-12);
   EXPECT_EQ(figure_ids(a), (std::vector<std::string>{"cosine", "weight", "layers", "runaway"}));
-  const Answer safe = answer({.tokens = 1e6, .rho = 0.5, .gamma = 8, .layers = 5});
+  const Result safe = answer({.tokens = 1e6, .rho = 0.5, .gamma = 8, .layers = 5});
   EXPECT_TRUE(safe.values["collapse_layer"].is_null());
 }
 
 TEST(ContextExperiment, Simulation) {
-  const Answer a =
+  const Result a =
       answer({.tokens = 1000, .dim = 100, .simulate = true, .replicates = 16, .seed = 3});
   const Table& t = table(a, "simulation");
   for (const std::string& quantity : t.labels) {
@@ -103,22 +103,22 @@ TEST(ContextExperiment, Simulation) {
   EXPECT_EQ(a.values["simulated_self_weight"], cell(t, "self_weight", "mean"));
   EXPECT_EQ(cell(t, "self_weight", "closed_form"), a.values["self_weight"]);
   EXPECT_FALSE(a.values["backward_norm"].is_null());
-  const Answer exact = answer({.tokens = 1e5, .simulate = true, .exact = true});
+  const Result exact = answer({.tokens = 1e5, .simulate = true, .exact = true});
   EXPECT_NEAR(cell(table(exact, "simulation"), "output_cosine", "difference"), 0, 1e-10);
 }
 
 TEST(ContextExperiment, FewEffectiveTokensAreReported) {
-  const Answer a = answer({.tokens = 1000, .gamma = 6, .dim = 16, .simulate = true});
+  const Result a = answer({.tokens = 1000, .gamma = 6, .dim = 16, .simulate = true});
   EXPECT_EQ(a.remarks.size(), 2U);
 }
 
 TEST(ContextExperiment, Interrupted) {
-  const Answer a = ask({.tokens = 1e5, .simulate = true}, {.stop = [] { return true; }});
+  const Result a = ask({.tokens = 1e5, .simulate = true}, {.stop = [] { return true; }});
   EXPECT_FALSE(a.values.contains("simulated_self_weight"));
 }
 
 TEST(ContextExperiment, Map) {
-  const Answer a = answer({.tokens = 1e12, .map = true});
+  const Result a = answer({.tokens = 1e12, .map = true});
   const Table& t = table(a, "map");
   const ContextMap grid = context_map(1e12);
   EXPECT_TRUE(t.only_data);
@@ -149,7 +149,7 @@ TEST(ContextExperiment, Map) {
 }
 
 TEST(ContextExperiment, Advice) {
-  const Answer a = answer({.tokens = 131072, .rho = 0.6, .advise = true});
+  const Result a = answer({.tokens = 131072, .rho = 0.6, .advise = true});
   EXPECT_NEAR(a.values["multiplier"].get<double>(), 17.0 / 13, 1e-14);
   EXPECT_NEAR(a.values["critical_gamma"].get<double>(), 2.5, 1e-14);
   const Table& t = table(a, "recipes");

@@ -124,7 +124,7 @@ std::string headline(const Asked& a) {
 }
 
 /// A collapse may be so sudden that the digits of a double do not say whether it has happened.
-void remark_suddenness(const Asked& a, Answer& answer) {
+void remark_suddenness(const Asked& a, Result& answer) {
   if (!a.layers.empty() || std::isinf(a.log_time)) return;
   const double last_digits = 4e-16 * std::max(1.0, std::abs(a.log_time));
   const double before = a.flow.at(a.log_time - last_digits).cosine;
@@ -144,7 +144,7 @@ std::string late_law(const Equiangular& e) {
   return std::string(scheme(e.norm).late_law);
 }
 
-void add_values(const Asked& a, Answer& answer) {
+void add_values(const Asked& a, Result& answer) {
   const Equiangular& e = a.problem();
   Json& v = answer.values;
   const EquiangularState s = a.flow.at(a.log_time);
@@ -186,7 +186,7 @@ double first_layer(const std::vector<EquiangularLayer>& layers, double level) {
   return at == layers.end() ? kNan : static_cast<double>(at - layers.begin());
 }
 
-void add_tables(const Asked& a, Answer& answer) {
+void add_tables(const Asked& a, Result& answer) {
   const bool layered = !a.layers.empty();
   Table levels{.name = "levels",
                .title = "When the cosine passes a level",
@@ -295,7 +295,7 @@ PageFigure gap_figure(const Asked& a) {
 }  // namespace
 
 ParameterList list(EquiangularParameters& p) {
-  const std::string family = "Tokens and attention", moment = "Question", scheme = "Normalisation";
+  const std::string family = "Tokens and attention", moment = "Call", scheme = "Normalisation";
   return {
       {.name = "dynamics",
        .group = family,
@@ -374,7 +374,7 @@ ParameterList list(EquiangularParameters& p) {
   };
 }
 
-Answer ask(const EquiangularParameters& p, const AskContext& /*context*/) {
+Result ask(const EquiangularParameters& p, const Context& /*context*/) {
   check(p);
   auto asked =
       std::make_shared<Asked>(Asked{.flow = EquiangularFlow(problem(p)),
@@ -386,7 +386,7 @@ Answer ask(const EquiangularParameters& p, const AskContext& /*context*/) {
                                                : asked->layers.back().log_gap;
   // The picture reaches to where the question does, within what a picture can show.
   asked->way = way_of(asked->flow, std::clamp(log_gap, -700.0, std::log(1e-4)));
-  Answer answer{.title = "equiangular tokens", .headline = headline(*asked)};
+  Result answer{.title = "equiangular tokens", .headline = headline(*asked)};
   add_values(*asked, answer);
   add_tables(*asked, answer);
   remark_suddenness(*asked, answer);

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "attractor/experiment/answer.hpp"
+#include "attractor/experiment/result.hpp"
 
 namespace attractor::experiment {
 
@@ -27,6 +27,6 @@ ParameterList list(EquiangularParameters& p);
 /// Throws Error on options that have no effect together; a value that differs from its default
 /// counts as given.
 void check(const EquiangularParameters& p);
-Answer ask(const EquiangularParameters& p, const AskContext& context);
+Result ask(const EquiangularParameters& p, const Context& context);
 
 }  // namespace attractor::experiment

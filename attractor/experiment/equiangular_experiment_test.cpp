@@ -9,16 +9,16 @@
 namespace attractor::experiment {
 namespace {
 
-Answer answer(EquiangularParameters p) { return ask(p, {}); }
+Result answer(EquiangularParameters p) { return ask(p, {}); }
 
-const Table& table(const Answer& a, const std::string& name) {
+const Table& table(const Result& a, const std::string& name) {
   for (const Table& t : a.tables)
     if (t.name == name) return t;
   throw Error("no table " + name);
 }
 
 TEST(EquiangularQuestion, CosineOfTheoryA6) {
-  const Answer a = answer({.tokens = 64, .beta = 4, .time = 3});
+  const Result a = answer({.tokens = 64, .beta = 4, .time = 3});
   EXPECT_NEAR(a.values["cosine"].get<double>(), 0.424196498305890, 1e-13);
   EXPECT_NEAR(a.values["terminal_constant"].get<double>(), 9.450025737555, 1e-11);
   EXPECT_EQ(a.values["late_law"], "n K exp(-2 t)");
@@ -32,7 +32,7 @@ TEST(EquiangularQuestion, CosineOfTheoryA6) {
 TEST(EquiangularQuestion, LevelsAreTimes) {
   EquiangularParameters p{.dynamics = "usa", .tokens = 32, .beta = 2};
   p.levels = "0.999,-0.01";
-  const Answer a = answer(p);
+  const Result a = answer(p);
   const Table& levels = table(a, "levels");
   EXPECT_EQ(levels.columns, (std::vector<std::string>{"cosine", "time", "log_time"}));
   EXPECT_NEAR(levels.rows[0][1], 1.880417099555, 1e-11);
@@ -48,10 +48,10 @@ TEST(EquiangularQuestion, LevelsAreTimes) {
 }
 
 TEST(EquiangularQuestion, TimeOrItsLogarithm) {
-  const Answer plain = answer({.norm = "pre", .tokens = 8, .beta = 2, .time = 1e4});
+  const Result plain = answer({.norm = "pre", .tokens = 8, .beta = 2, .time = 1e4});
   EquiangularParameters p{.norm = "pre", .tokens = 8, .beta = 2};
   p.log10_time = "4";
-  const Answer log = answer(p);
+  const Result log = answer(p);
   EXPECT_NEAR(plain.values["gap"].get<double>() / 3.736121717e-8, 1, 2e-10);
   EXPECT_NEAR(log.values["gap"].get<double>() / 3.736121717e-8, 1, 2e-10);
   p.log10_time = "1000";  // w -> K / t^2
@@ -62,7 +62,7 @@ TEST(EquiangularQuestion, TimeOrItsLogarithm) {
 TEST(EquiangularQuestion, DiscreteLayers) {
   EquiangularParameters p{.norm = "mix", .tokens = 8, .beta = 2, .switch_time = 4};
   p.layers = 10;
-  const Answer a = answer(p);
+  const Result a = answer(p);
   EXPECT_NEAR(a.values["cosine"].get<double>(), 0.9941016294072, 1e-12);
   EXPECT_NEAR(a.values["norm"].get<double>(), 6.741374451374, 1e-11);
   const Table& layers = table(a, "layers");
@@ -82,7 +82,7 @@ TEST(EquiangularQuestion, ExtremesHaveAnAnswerWithoutNumbersThatAreNone) {
           EquiangularParameters p{.norm = norm, .tokens = tokens, .beta = beta, .cosine0 = start};
           for (const char* when : {"-300", "1e299"}) {
             p.log10_time = when;
-            const Answer a = answer(p);
+            const Result a = answer(p);
             EXPECT_TRUE(a.values["cosine"].is_number()) << norm << tokens << beta << when;
             EXPECT_FALSE(a.headline.empty());
             EXPECT_LT(a.headline.size(), 300u) << a.headline;
@@ -105,7 +105,7 @@ TEST(EquiangularQuestion, GapsBeyondEveryDouble) {
                {{.norm = "ngpt", .time = 1e300, .alpha = 1e6}, -2e306},
                {{.time = 8e307}, -1.6e308}};
   for (const auto& c : cases) {
-    const Answer a = answer(c.p);
+    const Result a = answer(c.p);
     EXPECT_EQ(a.values["cosine"], 1.0) << c.log_gap;
     EXPECT_NEAR(a.values["log_gap"].get<double>() / c.log_gap, 1, 1e-12);
     EXPECT_EQ(a.values["cosine_by_beta"], 0.0) << c.log_gap;
@@ -113,7 +113,7 @@ TEST(EquiangularQuestion, GapsBeyondEveryDouble) {
   }
   for (const EquiangularParameters& p :
        {EquiangularParameters{.time = 1e308}, {.dynamics = "usa", .beta = 1000, .time = 1}}) {
-    const Answer a = answer(p);
+    const Result a = answer(p);
     EXPECT_EQ(a.values["cosine"], 1.0);
     EXPECT_TRUE(a.values["log_gap"].is_null());
   }
@@ -121,7 +121,7 @@ TEST(EquiangularQuestion, GapsBeyondEveryDouble) {
 
 TEST(EquiangularQuestion, StartsWithoutRoom) {
   const double gap = std::ldexp(1.0, -53);
-  const Answer a = answer({.beta = 0, .cosine0 = 1 - gap, .time = 1, .levels = "0.5"});
+  const Result a = answer({.beta = 0, .cosine0 = 1 - gap, .time = 1, .levels = "0.5"});
   EXPECT_NEAR(a.values["log_gap"].get<double>(), std::log(gap) - 2, 1e-13);
   EXPECT_NEAR(a.values["half_time"].get<double>(), std::log(2) / 2, 1e-13);
   EXPECT_EQ(table(a, "levels").rows[0][1], 0);
@@ -132,18 +132,18 @@ TEST(EquiangularQuestion, StartsWithoutRoom) {
 }
 
 TEST(EquiangularQuestion, RemarksSayWhatNumbersCannot) {
-  const Answer simplex = answer({.tokens = 3, .cosine0 = -0.5});
+  const Result simplex = answer({.tokens = 3, .cosine0 = -0.5});
   ASSERT_EQ(simplex.remarks.size(), 1u);
   EXPECT_SAYS(simplex.remarks[0], "simplex");
   EXPECT_FALSE(simplex.draw);
-  const Answer beyond = answer({.norm = "pre", .tokens = 8, .beta = 1000});
+  const Result beyond = answer({.norm = "pre", .tokens = 8, .beta = 1000});
   ASSERT_EQ(beyond.remarks.size(), 1u);
   EXPECT_SAYS(beyond.remarks[0], "logarithm exceeds");
   EquiangularParameters sudden{.tokens = 2, .beta = 300};
   // The collapse lasts e^{-290} of the time before it.
   sudden.log10_time =
       fmt::format("{}", answer(sudden).values["log_half_time"].get<double>() / std::log(10));
-  const Answer a = answer(sudden);
+  const Result a = answer(sudden);
   ASSERT_EQ(a.remarks.size(), 1u);
   EXPECT_SAYS(a.remarks[0], "last digit of the time decides");
 }

@@ -8,8 +8,8 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/experiment/commands.hpp"
-#include "attractor/experiment/flow_answer.hpp"
 #include "attractor/experiment/flow_experiment.hpp"
+#include "attractor/experiment/flow_numbers.hpp"
 #include "attractor/experiment/flow_result.hpp"
 #include "attractor/experiment/flow_verify.hpp"
 #include "attractor/flow/tableau.hpp"
@@ -65,13 +65,13 @@ class FlowRequest final : public Request {
 
   double bytes() const override { return bytes_; }
 
-  Answer run(const Context& context) override {
+  Result run(const Context& context) override {
     FlowRecord record = std::move(*run_).run(context);
     run_.reset();
     std::optional<Verification> verified;
     if (p_.verify && flow::delivered(record.status)) verified = verify(record, context, shared_);
     if (shared_ && ranks::rank() > 0) return {};  // rank 0 speaks for all
-    return flow_answer(std::move(record), verified);
+    return flow_result(std::move(record), verified);
   }
 
  private:

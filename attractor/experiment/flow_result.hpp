@@ -1,22 +1,17 @@
-// A FlowRecord as numbers: the values of its summary, the arrays of its result.h5
-// (docs/report_format.md), and its observations over time.
+// A FlowRecord as the one shape that every view is made from (answer.hpp).
 #pragma once
 
+#include <optional>
+
 #include "attractor/experiment/flow_record.hpp"
-#include "attractor/experiment/json.hpp"
-#include "attractor/report/archive.hpp"
+#include "attractor/experiment/flow_verify.hpp"
+#include "attractor/experiment/result.hpp"
 
 namespace attractor::experiment {
 
-/// The end state and how it was reached. Numbers that do not exist are null.
-Json flow_values(const FlowRecord& record);
+Result flow_result(FlowRecord record, const std::optional<Verification>& verified = {});
 
-void write_arrays(const FlowRecord& record, Archive& file);
-
-/// Every observable as a list over the outputs.
-Json series_of(const FlowRecord& record);
-
-/// An upper estimate of what the result needs on disk, for an early refusal.
-double result_bytes(std::size_t tokens, std::size_t dim, const FlowParameters& parameters);
+/// `attractor flow ...` with the parameters of the record.
+Call flow_call(FlowParameters& now, FlowParameters& usual);
 
 }  // namespace attractor::experiment

@@ -12,7 +12,7 @@
 
 #include "attractor/base/random.hpp"
 #include "attractor/experiment/flow_experiment.hpp"
-#include "attractor/experiment/flow_result.hpp"
+#include "attractor/experiment/flow_numbers.hpp"
 #include "attractor/report/hdf5.hpp"
 #include "attractor/tokens/token_file.hpp"
 #include "tests/support/record_files.hpp"

@@ -127,7 +127,7 @@ std::string key(Normalisation n) {
   return text;
 }
 
-void add_values(const Forecasts& all, Answer& answer) {
+void add_values(const Forecasts& all, Result& answer) {
   const Forecast& f = all.asked();
   Json& v = answer.values;
   v["scheme"] = std::string(name(f.norm));
@@ -319,12 +319,12 @@ ParameterList list(ForecastParameters& p) {
   };
 }
 
-Answer ask(const ForecastParameters& p, const AskContext& /*context*/) {
+Result ask(const ForecastParameters& p, const Context& /*context*/) {
   auto all = std::make_shared<Forecasts>(Forecasts{
       .parameters = p, .levels = number_list("levels", p.levels, -1, kMostLevel), .all = {}});
   std::sort(all->levels.begin(), all->levels.end());
   for (const Normalisation n : normalisations()) all->all.push_back(forecast(p, n, all->levels));
-  Answer answer{.title = "forecast of collapse", .headline = headline(*all)};
+  Result answer{.title = "forecast of collapse", .headline = headline(*all)};
   add_values(*all, answer);
   answer.tables = {scheme_table(*all), curve_table(*all)};
   answer.remarks = {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "attractor/experiment/answer.hpp"
+#include "attractor/experiment/result.hpp"
 
 namespace attractor::experiment {
 
@@ -24,6 +24,6 @@ struct ForecastParameters {
 };
 
 ParameterList list(ForecastParameters& p);
-Answer ask(const ForecastParameters& p, const AskContext& context);
+Result ask(const ForecastParameters& p, const Context& context);
 
 }  // namespace attractor::experiment

@@ -39,7 +39,7 @@ TEST(Forecast, UnitLayersOfTheoryA7) {
                {"ln-scaling", 0.6652828853167, 3.951703028439},
                {"mix", 0.9941016294072, 6.741374451374}};
   for (const auto& c : cases) {
-    const Answer a = ask(of_table(c.norm), {});
+    const Result a = ask(of_table(c.norm), {});
     EXPECT_NEAR(a.values["cosine"].get<double>(), c.cosine, 1e-12) << c.norm;
     EXPECT_NEAR(a.values["norm"].get<double>() / c.size, 1, 1e-12) << c.norm;
     const Table& schemes = a.tables[0];
@@ -51,7 +51,7 @@ TEST(Forecast, UnitLayersOfTheoryA7) {
 }
 
 TEST(Forecast, LevelsArePassedWhereTheCurveSaysSo) {
-  const Answer a = ask({}, {});
+  const Result a = ask({}, {});
   const Table &schemes = a.tables[0], &curves = a.tables[1];
   EXPECT_EQ(schemes.name, "schemes");
   EXPECT_EQ(curves.name, "curves");
@@ -78,7 +78,7 @@ TEST(Forecast, ThinLayersApproachTheFlow) {
   p.depth = 20000;
   p.switch_layer = 1000;
   p.deepnorm_scale = 2;
-  const Answer a = ask(p, {});
+  const Result a = ask(p, {});
   const Table& schemes = a.tables[0];
   for (std::size_t s = 0; s < schemes.rows.size(); ++s) {
     EXPECT_NEAR(column(schemes, s, "cosine"), column(schemes, s, "flow_cosine"), 1e-3);

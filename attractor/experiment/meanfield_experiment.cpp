@@ -196,7 +196,7 @@ struct Compared {
 
 Compared compare(const MeanfieldParameters& p, const MeanfieldKind& kind,
                  const MeanfieldRecord& record, std::vector<std::size_t> tokens,
-                 const AskContext& context) {
+                 const Context& context) {
   context.tell(0.5, "tokens for comparison");
   const EndLabels labels = labels_at_end(p, kind, record, context);
   if (!labels.complete) return {.labels_complete = false};
@@ -230,7 +230,7 @@ std::string what_comparison_failed(const Compared& compared) {
   return "";
 }
 
-void add_comparison(const Comparison& comparison, Answer& answer) {
+void add_comparison(const Comparison& comparison, Result& answer) {
   answer.values["slope"] = number(comparison.moment_slope.value);
   answer.values["slope_error"] = number(comparison.moment_slope.error);
   answer.values["w1_slope"] = number(comparison.w1_slope.value);
@@ -244,7 +244,7 @@ void add_comparison(const Comparison& comparison, Answer& answer) {
   answer.tables.push_back(std::move(table));
 }
 
-void add_history(const MeanfieldParameters& p, const MeanfieldRecord& r, Answer& answer) {
+void add_history(const MeanfieldParameters& p, const MeanfieldRecord& r, Result& answer) {
   Table history{.name = "history",
                 .title = "History",
                 .columns = {"time", "order_parameter", "energy", "log_energy", "entropy",
@@ -269,7 +269,7 @@ void add_history(const MeanfieldParameters& p, const MeanfieldRecord& r, Answer&
 }
 
 void add_values(const MeanfieldParameters& p, const MeanfieldKind& kind, const MeanfieldRecord& r,
-                Answer& answer) {
+                Result& answer) {
   const MeanfieldMoment none{kNan, kNan, kNan, kNan, kNan, kNan, kNan, kNan};
   // Short of the end there is no value at the end.
   const MeanfieldMoment& end = r.complete() ? r.history.back() : none;
@@ -313,7 +313,7 @@ std::vector<std::string> input_files(const MeanfieldParameters& p) {
   return p.tokens_file.empty() ? std::vector<std::string>{} : std::vector{p.tokens_file};
 }
 
-Answer ask(const MeanfieldParameters& asked, const AskContext& context) {
+Result ask(const MeanfieldParameters& asked, const Context& context) {
   MeanfieldParameters p = asked;
   p.tokens_file = context.place(p.tokens_file);
   const MeanfieldKind kind = kind_of(p);
@@ -321,7 +321,7 @@ Answer ask(const MeanfieldParameters& asked, const AskContext& context) {
   const MeanfieldRecord record = run_meanfield(p, kind, context);
   Compared compared;
   if (!tokens.empty() && record.complete()) compared = compare(p, kind, record, tokens, context);
-  Answer answer{.title = "Mean field of attention", .headline = meanfield_headline(p, record)};
+  Result answer{.title = "Mean field of attention", .headline = meanfield_headline(p, record)};
   add_values(p, kind, record, answer);
   if (!compared.rows.rows.empty()) add_comparison(compared.rows, answer);
   add_history(p, record, answer);

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "attractor/experiment/answer.hpp"
 #include "attractor/experiment/meanfield_parameters.hpp"
+#include "attractor/experiment/result.hpp"
 
 namespace attractor::experiment {
 
@@ -25,6 +25,6 @@ std::uint64_t replicates = 32, seed = 0;
 ParameterList list(MeanfieldParameters& p);
 std::vector<std::string> input_files(const MeanfieldParameters& p);
 
-Answer ask(const MeanfieldParameters& p, const AskContext& context);
+Result ask(const MeanfieldParameters& p, const Context& context);
 
 }  // namespace attractor::experiment

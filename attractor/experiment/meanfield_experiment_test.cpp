@@ -14,11 +14,11 @@
 namespace attractor::experiment {
 namespace {
 
-double value(const Answer& answer, const char* name) {
+double value(const Result& answer, const char* name) {
   return answer.values.at(name).is_null() ? std::nan("") : answer.values[name].get<double>();
 }
 
-const Table& table(const Answer& answer, const std::string& name) {
+const Table& table(const Result& answer, const std::string& name) {
   for (const Table& t : answer.tables)
     if (t.name == name) return t;
   throw std::out_of_range(name);
@@ -35,7 +35,7 @@ TEST(MeanfieldExperiment, GivesTheNumbersOfTheoryA2InBothForms) {
                           {"usa", 1, 1, 0.3967536386277},
                           {"sa", 4, 1, 0.2958528176843},
                           {"usa", 4, 0.1, 0.3093931020249}}) {
-      const Answer answer = ask({.dynamics = c.dynamics,
+      const Result answer = ask({.dynamics = c.dynamics,
                                  .beta = c.beta,
                                  .start = "map",
                                  .amplitude = 0.5,
@@ -58,7 +58,7 @@ TEST(MeanfieldExperiment, MeasuresTheLinearGrowth) {
   for (const std::uint64_t dim : {2U, 3U, 8U})
     for (const char* dynamics : {"sa", "usa"})
       for (const double noise : {0.0, 0.05}) {
-        const Answer answer = ask({.dynamics = dynamics,
+        const Result answer = ask({.dynamics = dynamics,
                                    .dim = dim,
                                    .noise = noise,
                                    .mode = 3,
@@ -83,7 +83,7 @@ TEST(MeanfieldExperiment, FormsAndSymmetriesAgree) {
   MeanfieldParameters labels = bump, general = bump;
   labels.form = "labels";
   general.symmetry = "none";
-  const Answer spectral = ask(bump, {}), label = ask(labels, {}), grid = ask(general, {});
+  const Result spectral = ask(bump, {}), label = ask(labels, {}), grid = ask(general, {});
   for (const char* name : {"order_parameter", "log_energy"}) {
     EXPECT_NEAR(value(label, name), value(spectral, name), 1e-9) << name;
     EXPECT_NEAR(value(grid, name), value(spectral, name), 1e-9) << name;
@@ -99,7 +99,7 @@ TEST(MeanfieldExperiment, FormsAndSymmetriesAgree) {
 TEST(MeanfieldExperiment, NoiseLowersTheFreeEnergyToTheStationaryState) {
   const double critical =
       meanfield::sphere_spectrum(2, 1, 2).pull[1] * meanfield::sphere_spectrum(2, 1, 2).lambda0();
-  const Answer answer = ask(
+  const Result answer = ask(
       {.dynamics = "usa", .beta = 1, .noise = 0.5 * critical, .amplitude = 0.4, .time = 60}, {});
   EXPECT_NEAR(value(answer, "order_parameter"), 0.90497698810, 1e-8) << answer.not_delivered;
   const Table& history = table(answer, "history");
@@ -108,7 +108,7 @@ TEST(MeanfieldExperiment, NoiseLowersTheFreeEnergyToTheStationaryState) {
 }
 
 TEST(MeanfieldExperiment, ComparesWithTokens) {
-  const Answer answer = ask({.beta = 1,
+  const Result answer = ask({.beta = 1,
                              .start = "map",
                              .amplitude = 0.5,
                              .compare_particles = "64,512",
@@ -120,11 +120,11 @@ TEST(MeanfieldExperiment, ComparesWithTokens) {
 }
 
 TEST(MeanfieldExperiment, SaysWhenTheDensityIsTooSharp) {
-  const Answer answer = ask({.beta = 4, .amplitude = 0.9, .time = 20, .modes = 32}, {});
+  const Result answer = ask({.beta = 4, .amplitude = 0.9, .time = 20, .modes = 32}, {});
   EXPECT_NE(answer.not_delivered.find("--form labels"), std::string::npos);
   EXPECT_TRUE(answer.values["order_parameter"].is_null());
   EXPECT_LT(value(answer, "reached_time"), 20);
-  const Answer labels = ask({.beta = 4,
+  const Result labels = ask({.beta = 4,
                              .amplitude = 0.9,
                              .time = 20,
                              .outputs = 5,
@@ -155,7 +155,7 @@ TEST(MeanfieldExperiment, AnsweredDensitiesAreResolved) {
     less.modes = few;
     more.modes = many;
     more.tolerance = 1e-11;
-    const Answer usual = ask(p, {}), truth = ask(more, {}), poor = ask(less, {});
+    const Result usual = ask(p, {}), truth = ask(more, {}), poor = ask(less, {});
     EXPECT_TRUE(usual.not_delivered.empty()) << p.beta << usual.not_delivered;
     EXPECT_SAYS(poor.not_delivered, "more --modes");
     EXPECT_TRUE(poor.values["energy"].is_null()) << p.beta;
@@ -183,7 +183,7 @@ TEST(MeanfieldExperiment, TakesNoMoreModesThanItNeeds) {
 
 TEST(MeanfieldExperiment, ErrorsAreTheWorstOfTheRun) {
   // The order parameter of labels errs on the way and not at the end, when all are on one point.
-  const Answer answer = ask(
+  const Result answer = ask(
       {.beta = 4, .amplitude = 0.9, .time = 20, .outputs = 20, .form = "labels", .modes = 256}, {});
   EXPECT_NEAR(value(answer, "order_parameter"), 1, 1e-9);
   EXPECT_GT(value(answer, "order_error"), 1e-6);
@@ -194,7 +194,7 @@ TEST(MeanfieldExperiment, AGrowthLostInTheErrorIsTold) {
   for (const double beta : {4.0, 16.0}) {
     const MeanfieldParameters p{
         .beta = beta, .mode = 3, .amplitude = 1e-9, .outputs = 2, .tolerance = 1e-4};
-    const Answer lost = ask(p, {});
+    const Result lost = ask(p, {});
     const double off = std::abs(value(lost, "growth_measured") - value(lost, "growth_linear"));
     EXPECT_GT(off, 1e-8);  // one part in 10^9 is not linear
     EXPECT_LT(off, value(lost, "growth_error") + 1e-8);
@@ -211,16 +211,16 @@ TEST(MeanfieldExperiment, AStartTooSharpIsNoAnswer) {
       {.dim = 3, .start = "vmf", .concentration = "1e5", .symmetry = "none"},
       {.dynamics = "usa", .dim = 3, .start = "vmf", .concentration = "3e3", .symmetry = "none"}};
   for (const MeanfieldParameters& c : cases) {
-    const Answer answer = ask(c, {});
+    const Result answer = ask(c, {});
     EXPECT_SAYS(answer.not_delivered, "too sharp for");
     EXPECT_SAYS(answer.not_delivered, "more --modes");
     EXPECT_TRUE(answer.values["order_parameter"].is_null());
   }
-  const Answer enough = ask({.start = "vmf", .concentration = "1e6", .time = 0, .modes = 8192}, {});
+  const Result enough = ask({.start = "vmf", .concentration = "1e6", .time = 0, .modes = 8192}, {});
   EXPECT_TRUE(enough.not_delivered.empty());
   EXPECT_GT(value(enough, "smallest_density"), -1e-9);
   // Equal angles may all miss a sharp start; equal weights do not.
-  const Answer labels = ask({.dynamics = "usa",
+  const Result labels = ask({.dynamics = "usa",
                              .start = "vmf",
                              .concentration = "1e5",
                              .time = 0,
@@ -232,20 +232,20 @@ TEST(MeanfieldExperiment, AStartTooSharpIsNoAnswer) {
 }
 
 TEST(MeanfieldExperiment, OnlyUnnormalisedAttentionHasAFreeEnergy) {
-  const Answer softmax = ask({.noise = 0.1, .time = 0.1}, {});
+  const Result softmax = ask({.noise = 0.1, .time = 0.1}, {});
   EXPECT_TRUE(softmax.values["free_energy"].is_null());
   ASSERT_EQ(softmax.remarks.size(), 1U);
   EXPECT_SAYS(softmax.remarks[0], "no free energy");
-  const Answer labels = ask({.dynamics = "usa", .beta = 1, .time = 0.1, .form = "labels"}, {});
+  const Result labels = ask({.dynamics = "usa", .beta = 1, .time = 0.1, .form = "labels"}, {});
   EXPECT_EQ(value(labels, "free_energy"), -value(labels, "energy"));  // without noise
 }
 
 TEST(MeanfieldExperiment, StartsWithModesBeyondTheFirstTry) {
   for (const std::uint64_t dim : {2U, 3U}) {
-    const Answer answer = ask(
+    const Result answer = ask(
         {.dim = dim, .beta = 1000, .mode = 60, .amplitude = 1e-4, .time = 0.1, .outputs = 2}, {});
     EXPECT_NEAR(value(answer, "growth_measured") / value(answer, "growth_linear"), 1, 1e-3) << dim;
-    const Answer cut = ask({.dim = dim, .mode = 60, .modes = 32}, {});
+    const Result cut = ask({.dim = dim, .mode = 60, .modes = 32}, {});
     EXPECT_FALSE(cut.not_delivered.empty()) << dim;
     EXPECT_TRUE(cut.values["order_parameter"].is_null()) << dim;
   }
@@ -293,19 +293,19 @@ TEST(MeanfieldExperiment, RefusesWordsThatDoNotGoTogether) {
 
 TEST(MeanfieldExperiment, TellsTheSmallestDensityInAnyDimensionOrNone) {
   for (const std::uint64_t dim : {3U, 30U, 1000U, 10'000U}) {
-    const Answer start = ask({.dim = dim, .time = 0}, {});
+    const Result start = ask({.dim = dim, .time = 0}, {});
     EXPECT_NEAR(value(start, "smallest_density"), 0.9, 1e-12) << dim;
-    const Answer bump = ask({.dim = dim, .start = "vmf", .concentration = "1", .time = 0}, {});
+    const Result bump = ask({.dim = dim, .start = "vmf", .concentration = "1", .time = 0}, {});
     const double mean = meanfield::sphere_spectrum(dim, 1, 2).lambda0();  // of e^{t}
     EXPECT_NEAR(value(bump, "smallest_density"), std::exp(-1) / mean, 1e-10) << dim;
-    const Answer later = ask({.dim = dim}, {});
+    const Result later = ask({.dim = dim}, {});
     const double smallest = value(later, "smallest_density");
     if (dim > 30) {
       EXPECT_TRUE(std::isnan(smallest)) << dim;
       EXPECT_EQ(later.remarks.size(), 1U) << dim;
     } else {
       // More of them would be lost to rounding at the poles of dimension 30.
-      const Answer other = ask({.dim = dim, .tolerance = 1e-13, .modes = 24}, {});
+      const Result other = ask({.dim = dim, .tolerance = 1e-13, .modes = 24}, {});
       EXPECT_NEAR(smallest, value(other, "smallest_density"), 1e-5) << dim;
       EXPECT_GT(smallest, 0) << dim;
     }
@@ -313,23 +313,23 @@ TEST(MeanfieldExperiment, TellsTheSmallestDensityInAnyDimensionOrNone) {
 }
 
 TEST(MeanfieldExperiment, GivesUpWhereTheEndIsOutOfReach) {
-  const Answer labels = ask({.dynamics = "usa", .beta = 100, .form = "labels", .modes = 128}, {});
+  const Result labels = ask({.dynamics = "usa", .beta = 100, .form = "labels", .modes = 128}, {});
   EXPECT_SAYS(labels.not_delivered, "2.69e+43 of them");
   EXPECT_SAYS(labels.not_delivered, "shorten --time");
   EXPECT_TRUE(labels.values["order_parameter"].is_null());
-  const Answer spectral = ask({.dynamics = "usa", .beta = 1000}, {});
+  const Result spectral = ask({.dynamics = "usa", .beta = 1000}, {});
   EXPECT_SAYS(spectral.not_delivered, "natural units e^-beta; time = 1 is 10^434 of them");
 }
 
 TEST(MeanfieldExperiment, StopsBetweenReplicates) {
   std::atomic<int> asked = 0;
-  const Answer answer = ask({.compare_particles = "100000", .replicates = 10'000},
+  const Result answer = ask({.compare_particles = "100000", .replicates = 10'000},
                             {.stop = [&] { return ++asked > 5000; }});
   EXPECT_FALSE(answer.not_delivered.empty());
 }
 
 TEST(MeanfieldExperiment, StopsWhenAsked) {
-  const Answer answer = ask({.time = 100}, {.stop = [] { return true; }});
+  const Result answer = ask({.time = 100}, {.stop = [] { return true; }});
   EXPECT_FALSE(answer.not_delivered.empty());
 }
 
@@ -338,7 +338,7 @@ class MeanfieldPage : public PageTest {};
 TEST_F(MeanfieldPage, MovesGivenTokens) {
   const std::string file = (directory_ / "tokens.npy").string();
   write_npy(file, {.shape = {2, 2}, .data = {1, 0, std::cos(2.0), std::sin(2.0)}});
-  const Answer answer = ask({.beta = 0, .start = "tokens", .tokens_file = file, .time = 1.5}, {});
+  const Result answer = ask({.beta = 0, .start = "tokens", .tokens_file = file, .time = 1.5}, {});
   EXPECT_NEAR(value(answer, "order_parameter"), std::cos(0.6689000994797 / 2), 1e-10);
   EXPECT_LT(value(answer, "order_error"), 1e-8);  // of the steps; tokens are what they are
   EXPECT_TRUE(answer.values["density_error"].is_null());
@@ -346,7 +346,7 @@ TEST_F(MeanfieldPage, MovesGivenTokens) {
 }
 
 TEST_F(MeanfieldPage, ShowsItsFigures) {
-  const Answer answer = ask({.dynamics = "usa",
+  const Result answer = ask({.dynamics = "usa",
                              .beta = 2,
                              .time = 0.2,
                              .outputs = 5,
@@ -364,7 +364,7 @@ TEST_F(MeanfieldPage, ShowsItsFigures) {
   }
   MeanfieldParameters now, usual;
   const std::string page = without_gnuplot([&] {
-    write_answer(answer, {"attractor meanfield", list(now), list(usual)}, 0, directory_);
+    write_result(answer, {"attractor meanfield", list(now), list(usual)}, 0, directory_);
   });
   EXPECT_TRUE(has(page, "order parameter"));
 }

@@ -69,8 +69,7 @@ std::vector<flow::Time> legs(const flow::Plan& plan) {
 
 class Recorder {
  public:
-  Recorder(const MeanfieldParameters& p, bool twin, MeanfieldSystem& system,
-           const AskContext& context)
+  Recorder(const MeanfieldParameters& p, bool twin, MeanfieldSystem& system, const Context& context)
       : p_(p), twin_(twin), system_(system), context_(context), phase_(linear_phase(p)) {}
 
   MeanfieldRecord run() {
@@ -161,7 +160,7 @@ class Recorder {
   const MeanfieldParameters& p_;
   bool twin_;
   MeanfieldSystem& system_;
-  const AskContext& context_;
+  const Context& context_;
   LinearPhase phase_;
   MeanfieldRecord record_;
   std::uint64_t steps_ = 0;
@@ -171,7 +170,7 @@ class Recorder {
 };
 
 MeanfieldRecord run_once(const MeanfieldParameters& p, const MeanfieldKind& kind,
-                         const MeanfieldSize& size, bool twin, const AskContext& context) {
+                         const MeanfieldSize& size, bool twin, const Context& context) {
   MeanfieldSystem system = meanfield_system(p, kind, size, context.stop);
   return Recorder(p, twin, system, context).run();
 }
@@ -190,7 +189,7 @@ MeanfieldSize twin_size(const MeanfieldParameters& p, const MeanfieldKind& kind,
 }  // namespace
 
 MeanfieldRecord run_meanfield(const MeanfieldParameters& p, const MeanfieldKind& kind,
-                              const AskContext& context) {
+                              const Context& context) {
   MeanfieldRecord record = run_once(p, kind, {.count = p.modes}, false, context);
   if (!record.complete()) return record;
   const MeanfieldRecord twin = run_once(p, kind, twin_size(p, kind, record), true, context);
@@ -200,7 +199,7 @@ MeanfieldRecord run_meanfield(const MeanfieldParameters& p, const MeanfieldKind&
 }
 
 EndLabels labels_at_end(const MeanfieldParameters& p, const MeanfieldKind& kind,
-                        const MeanfieldRecord& record, const AskContext& context) {
+                        const MeanfieldRecord& record, const Context& context) {
   if (!kind.spectral) return {record.labels, true, record.errors.order};
   MeanfieldParameters quick = p;
   quick.outputs = 1;

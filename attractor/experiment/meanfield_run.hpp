@@ -8,7 +8,7 @@
 namespace attractor::experiment {
 
 MeanfieldRecord run_meanfield(const MeanfieldParameters& p, const MeanfieldKind& kind,
-                              const AskContext& context);
+                              const Context& context);
 
 /// Labels of the density at the end of the run, made anew where the run was spectral.
 struct EndLabels {
@@ -17,6 +17,6 @@ struct EndLabels {
   double order_error = 0;  // of their order parameter
 };
 EndLabels labels_at_end(const MeanfieldParameters& p, const MeanfieldKind& kind,
-                        const MeanfieldRecord& record, const AskContext& context);
+                        const MeanfieldRecord& record, const Context& context);
 
 }  // namespace attractor::experiment

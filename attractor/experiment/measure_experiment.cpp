@@ -10,7 +10,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/experiment/commands.hpp"
 #include "attractor/experiment/flow_experiment.hpp"
-#include "attractor/experiment/flow_result.hpp"
+#include "attractor/experiment/flow_numbers.hpp"
 #include "attractor/observe/observation.hpp"
 
 namespace attractor::experiment {
@@ -87,11 +87,11 @@ FlowParameters at_rest(const MeasureParameters& p) {
   return flow;
 }
 
-Answer ask(const MeasureParameters& p, const Context& context) {
+Result ask(const MeasureParameters& p, const Context& context) {
   if (p.tokens.empty()) throw Error("tokens is empty; name a .npy or HDF5 file of n x d numbers");
   const FlowRecord record = run_flow(at_rest(p), context);
   const observe::Observation& o = record.series.back();
-  Answer answer;
+  Result answer;
   answer.title = fmt::format("{} tokens, dimension {}", record.tokens, record.dim);
   answer.headline = fmt::format(
       "{} tokens in dimension {}: {:.0f} cluster{} at cosine {:.6g}, effective rank {:.4g}",

@@ -129,7 +129,7 @@ PageFigure beta_figure(const Case& c) {
   return figure;
 }
 
-// ---- Answer.
+// ---- Result.
 
 void fill(const Case& c, Json& values) {
   const double log_time = log_merge_time(c.pair, c.from, c.to);
@@ -235,9 +235,9 @@ ParameterList list(PairParameters& p) {
            .words = "-1e9 to 1e9"}};
 }
 
-Answer ask(const PairParameters& p, const AskContext&) {
+Result ask(const PairParameters& p, const Context&) {
   const Case c = read(p);
-  Answer answer{.title = "Two clusters", .headline = ""};
+  Result answer{.title = "Two clusters", .headline = ""};
   fill(c, answer.values);
   answer.headline = headline(c, log_merge_time(c.pair, c.from, c.to));
   if (c.from.antipodal()) {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "attractor/experiment/answer.hpp"
+#include "attractor/experiment/result.hpp"
 
 namespace attractor::experiment {
 
@@ -19,7 +19,7 @@ struct PairParameters {
 };
 
 ParameterList list(PairParameters& p);
-Answer ask(const PairParameters& p, const AskContext& context);
+Result ask(const PairParameters& p, const Context& context);
 
 /// e^log_value, or null where that is no double.
 Json number_of_log(double log_value);

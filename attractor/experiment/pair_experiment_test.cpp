@@ -32,7 +32,7 @@ TEST(PairExperiment, NullWhereDoublesEnd) {
   EXPECT_NEAR(cold["log_merge_time"].get<double>(), 992.39909954047992, 5e-13);
   EXPECT_NEAR(cold["ratio_to_asymptotic"].get<double>(), 1 + 2e-6 + 24e-12, 1e-14);
   EXPECT_NEAR(cold["log_escape_rate"].get<double>(), -2000 + std::numbers::ln2, 1e-12);
-  const Answer antipodal = ask({.beta = 1, .degrees = "180"}, {});
+  const Result antipodal = ask({.beta = 1, .degrees = "180"}, {});
   EXPECT_TRUE(antipodal.values["log_merge_time"].is_null());
   EXPECT_TRUE(antipodal.values["ratio_to_asymptotic"].is_null());
   EXPECT_NE(antipodal.headline.find("antipodal"), std::string::npos);
@@ -80,7 +80,7 @@ TEST(PairExperiment, RefusesBadInput) {
 
 TEST(PairExperiment, FiguresShowTheWayAndTheFormula) {
   for (const double beta : {0.0, 4.0, 1e6}) {
-    const Answer answer = ask({.beta = beta, .degrees = "90"}, {});
+    const Result answer = ask({.beta = beta, .degrees = "90"}, {});
     const std::vector<PageFigure> figures = answer.draw();
     ASSERT_EQ(figures.size(), 2U);
     const report::Series& way = figures[0].figure.panels[0].series[0];

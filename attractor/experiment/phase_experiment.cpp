@@ -31,7 +31,7 @@ depth::BatchMethod method_named(const std::string& name) {
   return name == "rk4" ? depth::BatchMethod::rk4 : depth::BatchMethod::euler;
 }
 
-BatchPlan plan_of(const PhaseParameters& p, const AskContext& context) {
+BatchPlan plan_of(const PhaseParameters& p, const Context& context) {
   BatchPlan plan{.replicates = p.replicates,
                  .tokens = p.tokens,
                  .dim = p.dim,
@@ -190,10 +190,10 @@ ParameterList list(PhaseParameters& p) {
   };
 }
 
-Answer ask(const PhaseParameters& p, const AskContext& context) {
+Result ask(const PhaseParameters& p, const Context& context) {
   const BatchPlan plan = plan_of(p, context);
   const BatchResult r = run_batch(plan);
-  Answer answer{.title = "Phase diagram", .headline = {}};
+  Result answer{.title = "Phase diagram", .headline = {}};
   if (r.stopped) return answer;
   const Table curve_table = curves(p, plan, r);
   const std::vector<double>& last = curve_table.rows.back();

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "attractor/experiment/answer.hpp"
+#include "attractor/experiment/result.hpp"
 
 namespace attractor::experiment {
 
@@ -25,6 +25,6 @@ struct PhaseParameters {
 };
 
 ParameterList list(PhaseParameters& p);
-Answer ask(const PhaseParameters& p, const AskContext& context);
+Result ask(const PhaseParameters& p, const Context& context);
 
 }  // namespace attractor::experiment

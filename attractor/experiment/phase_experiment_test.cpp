@@ -19,7 +19,7 @@ PhaseParameters small() {
   return p;
 }
 
-const Table& table(const Answer& answer, const std::string& name) {
+const Table& table(const Result& answer, const std::string& name) {
   for (const Table& t : answer.tables)
     if (t.name == name) return t;
   throw Error("no table " + name);
@@ -36,7 +36,7 @@ TEST(PhaseTest, TheCurveIsThatOfEquiangularTokens) {
 }
 
 TEST(PhaseTest, TheDiagramHasARowForEachTimeAndRisesWithIt) {
-  const Answer answer = ask(small(), {});
+  const Result answer = ask(small(), {});
   const Table diagram = table(answer, "diagram");
   ASSERT_EQ(diagram.rows.size(), 18U);
   for (std::size_t k = 0; k < 18; ++k) {

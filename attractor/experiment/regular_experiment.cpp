@@ -56,7 +56,7 @@ std::string mode_name(const RegularParameters& p, std::size_t mode) {
 
 // ---- Values.
 
-void fill_growth(const RegularParameters& p, const GrowthSpectrum& spectrum, Answer& answer) {
+void fill_growth(const RegularParameters& p, const GrowthSpectrum& spectrum, Result& answer) {
   Json rates = Json::array(), logs = Json::array();
   Table table{.name = "modes",
               .title = "Growth of small deviations",
@@ -279,11 +279,11 @@ ParameterList list(RegularParameters& p) {
   return all;
 }
 
-Answer ask(const RegularParameters& p, const AskContext&) {
+Result ask(const RegularParameters& p, const Context&) {
   check(p);
   const RegularClusters clusters = clusters_of(p);
   const GrowthSpectrum spectrum = spectrum_of(p, clusters);
-  Answer answer{.title = "Regular clusters", .headline = headline(p, spectrum)};
+  Result answer{.title = "Regular clusters", .headline = headline(p, spectrum)};
   fill_growth(p, spectrum, answer);
   fill_lifetime(p, clusters, answer.values);
   fill_way(p, clusters, answer.values);

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "attractor/experiment/answer.hpp"
+#include "attractor/experiment/result.hpp"
 
 namespace attractor::experiment {
 
@@ -23,6 +23,6 @@ struct RegularParameters {
 };
 
 ParameterList list(RegularParameters& p);
-Answer ask(const RegularParameters& p, const AskContext& context);
+Result ask(const RegularParameters& p, const Context& context);
 
 }  // namespace attractor::experiment

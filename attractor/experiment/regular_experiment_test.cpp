@@ -36,7 +36,7 @@ TEST(RegularExperiment, LogarithmsWhereDoublesEnd) {
   EXPECT_NEAR(cold["log_lifetime"].get<double>(), 992.39909954047992, 5e-13);
   EXPECT_NEAR(cold["log_growth_rates"][2].get<double>(), std::log(4000) - 1000, 1e-12);
   EXPECT_NEAR(cold["asymptotic_log_lifetime"].get<double>(), 1000 - std::log(2000), 1e-12);
-  const Answer two = ask({.beta = 3, .count = 2}, {});
+  const Result two = ask({.beta = 3, .count = 2}, {});
   EXPECT_NEAR(two.values["growth_rates"][1].get<double>() / 0.004945246313270, 1, 5e-13);
   EXPECT_TRUE(two.values["log_lifetime"].is_null());
   EXPECT_EQ(two.remarks.size(), 1U);
@@ -61,7 +61,7 @@ TEST(RegularExperiment, Ring) {
                            .to_polar = 0.5 * std::acos(0.999)});
   EXPECT_NEAR(two["time"].get<double>() / 466.7106529100, 1, 1e-11);
   EXPECT_NEAR(two["lifetime"].get<double>() / 466.7106529100, 1, 5e-13);
-  const Answer equator =
+  const Result equator =
       ask({.beta = 2, .count = 5, .shape = "ring", .polar = std::numbers::pi / 2}, {});
   EXPECT_TRUE(equator.values["log_time"].is_null());
   EXPECT_FALSE(equator.remarks.empty());

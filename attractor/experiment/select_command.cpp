@@ -5,8 +5,8 @@
 #include "attractor/base/error.hpp"
 #include "attractor/experiment/commands.hpp"
 #include "attractor/experiment/example_parameters.hpp"
-#include "attractor/experiment/select_answer.hpp"
 #include "attractor/experiment/select_experiment.hpp"
+#include "attractor/experiment/select_result.hpp"
 
 namespace attractor::experiment {
 namespace {
@@ -22,8 +22,8 @@ class SelectRequest final : public Request {
     problem_ = prepared_problem(p_, files_from);
   }
 
-  Answer run(const Context& context) override {
-    return select_answer(run_select(p_, std::move(*problem_), context));
+  Result run(const Context& context) override {
+    return select_result(run_select(p_, std::move(*problem_), context));
   }
 
  private:

@@ -9,7 +9,7 @@
 
 #include "attractor/base/file.hpp"
 #include "attractor/experiment/select_figures.hpp"
-#include "attractor/experiment/select_result.hpp"
+#include "attractor/experiment/select_numbers.hpp"
 #include "attractor/experiment/select_words.hpp"
 #include "attractor/report/hdf5.hpp"
 #include "attractor/space/space.hpp"

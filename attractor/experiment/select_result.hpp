@@ -1,16 +1,11 @@
-// A SelectRecord as numbers: the values of its summary and the arrays of its result.h5
-// (docs/report_format.md).
+// A SelectRecord as the one shape that every view is made from (answer.hpp).
 #pragma once
 
-#include "attractor/experiment/json.hpp"
+#include "attractor/experiment/result.hpp"
 #include "attractor/experiment/select_record.hpp"
-#include "attractor/report/archive.hpp"
 
 namespace attractor::experiment {
 
-/// Numbers that do not exist are null.
-Json select_values(const SelectRecord& record);
-
-void write_arrays(const SelectRecord& record, Archive& file);
+Result select_result(SelectRecord record);
 
 }  // namespace attractor::experiment

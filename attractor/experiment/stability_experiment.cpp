@@ -63,7 +63,7 @@ void check(const StabilityParameters& p) {
 
 // ---- Observation.
 
-std::vector<ClusterHistory> observe(const StabilityParameters& p, const AskContext& context) {
+std::vector<ClusterHistory> observe(const StabilityParameters& p, const Context& context) {
   std::vector<ClusterHistory> runs;
   const Rule rule = rule_named(p.dynamics);
   const flow::Time end =
@@ -103,7 +103,7 @@ Table observed_table(const std::vector<ClusterHistory>& runs, bool at_time) {
 }
 
 void add_observed(const StabilityParameters& p, const std::vector<ClusterHistory>& runs,
-                  Answer& answer) {
+                  Result& answer) {
   const bool at_time = p.time > 0;
   double sum = 0;
   std::size_t formed = 0;
@@ -160,7 +160,7 @@ std::string headline(const StabilityParameters& p, const Stability& s) {
 
 // ---- Values.
 
-void add_rates(std::size_t modes, const Stability& s, Answer& answer) {
+void add_rates(std::size_t modes, const Stability& s, Result& answer) {
   Json rates = Json::array();
   Table table{.name = "modes",
               .title = "Modes",
@@ -175,7 +175,7 @@ void add_rates(std::size_t modes, const Stability& s, Answer& answer) {
 }
 
 void add_values(const StabilityParameters& p, std::size_t modes, const Stability& s,
-                Answer& answer) {
+                Result& answer) {
   Json& v = answer.values;
   const bool circle = p.dim == 2;
   v["fastest_mode"] = s.fastest;
@@ -262,11 +262,11 @@ ParameterList list(StabilityParameters& p) {
   };
 }
 
-Answer ask(const StabilityParameters& p, const AskContext& context) {
+Result ask(const StabilityParameters& p, const Context& context) {
   check(p);
   const std::size_t modes = listed_modes(p);
   const Stability s = meanfield::stability(state_of(p), modes);
-  Answer answer{.title = "Stability of uniform tokens", .headline = headline(p, s)};
+  Result answer{.title = "Stability of uniform tokens", .headline = headline(p, s)};
   add_values(p, modes, s, answer);
   std::vector<ClusterHistory> runs;
   if (p.observe > 0) {

@@ -3,13 +3,13 @@
 // meanfield/cluster_count.hpp).
 #pragma once
 
-#include "attractor/experiment/answer.hpp"
+#include "attractor/experiment/result.hpp"
 #include "attractor/experiment/stability_parameters.hpp"
 
 namespace attractor::experiment {
 
 ParameterList list(StabilityParameters& p);
 
-Answer ask(const StabilityParameters& p, const AskContext& context);
+Result ask(const StabilityParameters& p, const Context& context);
 
 }  // namespace attractor::experiment

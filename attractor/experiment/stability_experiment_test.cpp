@@ -14,7 +14,7 @@ namespace {
 
 class StabilityExperiment : public PageTest {
  protected:
-  Answer asked() const { return ask(parameters_, {}); }
+  Result asked() const { return ask(parameters_, {}); }
 
   StabilityParameters parameters_;
 };
@@ -57,7 +57,7 @@ TEST_F(StabilityExperiment, ListsTheModesThatMatterOrAreAskedFor) {
 
 TEST_F(StabilityExperiment, SaysWhatNoiseLeaves) {
   parameters_ = {.dim = 3, .beta = 2, .noise = 0.27};
-  const Answer above = asked();
+  const Result above = asked();
   EXPECT_EQ(above.values["predicted_clusters"], 0);
   EXPECT_EQ(above.values["unstable_modes"], 0);
   EXPECT_LT(above.values["growth"], 0);
@@ -65,14 +65,14 @@ TEST_F(StabilityExperiment, SaysWhatNoiseLeaves) {
   EXPECT_TRUE(above.values["kde_maxima"].is_null());
   EXPECT_TRUE(has(above.headline, "stay uniform")) << above.headline;
   parameters_.noise = 0.26;
-  const Answer below = asked();
+  const Result below = asked();
   EXPECT_EQ(below.values["unstable_modes"], 1);
   EXPECT_TRUE(has(below.headline, "degree 1 grows fastest")) << below.headline;
 }
 
 TEST_F(StabilityExperiment, OverflowingRatesHaveALogarithm) {
   parameters_ = {.dynamics = "usa", .dim = 10000, .beta = 1e6};
-  const Answer answer = asked();
+  const Result answer = asked();
   EXPECT_TRUE(answer.values["growth"].is_null());
   EXPECT_NEAR(answer.values["log_growth"].get<double>(),
               971963.61011762713949 + std::log(0.7357613), 1e-6);
@@ -81,7 +81,7 @@ TEST_F(StabilityExperiment, OverflowingRatesHaveALogarithm) {
 
 TEST_F(StabilityExperiment, CountsClusters) {
   parameters_ = {.beta = 5, .observe = 500, .replicates = 3};
-  const Answer answer = asked();
+  const Result answer = asked();
   const Json& each = answer.values["observed_per_replicate"];
   ASSERT_EQ(each.size(), 3U);
   double sum = 0;
@@ -96,7 +96,7 @@ TEST_F(StabilityExperiment, CountsClusters) {
 
 TEST_F(StabilityExperiment, CountsAtAGivenTime) {
   parameters_ = {.beta = 5, .observe = 500, .replicates = 2, .time = 1e-3};
-  const Answer answer = asked();  // long before clusters form: the maxima of the first density
+  const Result answer = asked();  // long before clusters form: the maxima of the first density
   EXPECT_TRUE(answer.not_delivered.empty());
   EXPECT_TRUE(std::isnan(answer.tables.back().rows[0][2]));
   EXPECT_GT(answer.values["observed_clusters"], 0);
@@ -104,7 +104,7 @@ TEST_F(StabilityExperiment, CountsAtAGivenTime) {
 
 TEST_F(StabilityExperiment, SaysWhenNothingHasFormed) {
   parameters_ = {.beta = 5, .observe = 500, .replicates = 2, .horizon = 1};
-  const Answer answer = asked();
+  const Result answer = asked();
   EXPECT_TRUE(answer.values["observed_clusters"].is_null());
   EXPECT_SAYS(answer.not_delivered, "--horizon");
 }
@@ -167,9 +167,9 @@ TEST_F(StabilityExperiment, FiguresStayWithinTheirAxes) {
 TEST_F(StabilityExperiment, WritesAPage) {
   parameters_.beta = 25;
   StabilityParameters usual;
-  const Question question{
+  const Call question{
       .program = "attractor stability", .now = list(parameters_), .usual = list(usual)};
-  const std::string page = without_gnuplot([&] { write_answer(asked(), question, 0, directory_); });
+  const std::string page = without_gnuplot([&] { write_result(asked(), call, 0, directory_); });
   EXPECT_TRUE(has(page, "wave number 7 grows fastest"));
   EXPECT_TRUE(has(page, "attractor stability --beta 25"));
 }

@@ -80,7 +80,7 @@ void add_states(StationarySolver& solver, StationaryRecord& r) {
   }
 }
 
-void add_diagram(StationaryRecord& r, const AskContext& context) {
+void add_diagram(StationaryRecord& r, const Context& context) {
   const double star = meanfield::tricritical_beta(r.model.dim);
   const double most = std::max(2 * star, 1.25 * r.model.beta);
   constexpr int kPoints = 40;
@@ -93,7 +93,7 @@ void add_diagram(StationaryRecord& r, const AskContext& context) {
 }
 
 /// Levels from well below kappa_# to well above the fold.
-void sweep(const StationaryParameters& p, StationaryRecord& r, const AskContext& context) {
+void sweep(const StationaryParameters& p, StationaryRecord& r, const Context& context) {
   const double fold = r.branch.fold ? r.branch.fold->noise_ratio : 1;
   const double margin = std::max(0.04, 0.5 * (fold - 1));
   const double low = std::max(0.2, 1 - margin), high = fold + margin;
@@ -113,7 +113,7 @@ void sweep(const StationaryParameters& p, StationaryRecord& r, const AskContext&
 
 // ---- Values and tables.
 
-void add_values(const StationarySolver& solver, const StationaryRecord& r, Answer& answer) {
+void add_values(const StationarySolver& solver, const StationaryRecord& r, Result& answer) {
   const double log_critical = solver.log_critical_noise();
   const bool jumps = discontinuous(r.model);
   const auto noise = [&](double ratio) { return number(std::exp(log_critical + std::log(ratio))); };
@@ -148,7 +148,7 @@ std::vector<double> state_row(const StationarySolver& solver, const StationarySt
           s.gain,  s.stable() ? 1.0 : 0.0};
 }
 
-void add_tables(const StationarySolver& solver, const StationaryRecord& r, Answer& answer) {
+void add_tables(const StationarySolver& solver, const StationaryRecord& r, Result& answer) {
   if (r.noise_ratio) {
     Table states{.name = "states",
                  .title = fmt::format("States at κ = {:.6g} κ_{{#}}", *r.noise_ratio),
@@ -224,7 +224,7 @@ std::string not_followed(const StationaryRecord& r, double least) {
       less_noise ? fmt::format("a noise ratio above {:.4g}", sure) : "a smaller beta");
 }
 
-void add_limits(const StationaryRecord& r, double least, Answer& answer) {
+void add_limits(const StationaryRecord& r, double least, Result& answer) {
   const bool jumps = discontinuous(r.model);
   if (r.model.rule == Rule::softmax)
     answer.remarks.push_back(
@@ -307,7 +307,7 @@ ParameterList list(StationaryParameters& p) {
   };
 }
 
-Answer ask(const StationaryParameters& p, const AskContext& context) {
+Result ask(const StationaryParameters& p, const Context& context) {
   check(p);
   const auto record = std::make_shared<StationaryRecord>();
   StationaryRecord& r = *record;
@@ -319,7 +319,7 @@ Answer ask(const StationaryParameters& p, const AskContext& context) {
   add_states(solver, r);
   if (p.diagram) add_diagram(r, context);
   if (p.particles > 0) sweep(p, r, context);
-  Answer answer{.title = "Stationary states of noisy attention", .headline = headline(r)};
+  Result answer{.title = "Stationary states of noisy attention", .headline = headline(r)};
   add_values(solver, r, answer);
   add_tables(solver, r, answer);
   add_limits(r, least, answer);

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "attractor/experiment/answer.hpp"
+#include "attractor/experiment/result.hpp"
 
 namespace attractor::experiment {
 
@@ -25,6 +25,6 @@ struct StationaryParameters {
 };
 
 ParameterList list(StationaryParameters& p);
-Answer ask(const StationaryParameters& p, const AskContext& context);
+Result ask(const StationaryParameters& p, const Context& context);
 
 }  // namespace attractor::experiment

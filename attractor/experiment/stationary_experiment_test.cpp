@@ -10,14 +10,14 @@
 namespace attractor::experiment {
 namespace {
 
-const Table* table(const Answer& answer, std::string_view name) {
+const Table* table(const Result& answer, std::string_view name) {
   for (const Table& t : answer.tables)
     if (t.name == name) return &t;
   return nullptr;
 }
 
 TEST(StationaryExperiment, FirstOrderAnswer) {
-  const Answer a = ask({.dynamics = "usa", .beta = 4, .noise_ratio = "1.02"}, {});
+  const Result a = ask({.dynamics = "usa", .beta = 4, .noise_ratio = "1.02"}, {});
   EXPECT_EQ(a.not_delivered, "");
   EXPECT_NEAR(a.values["critical_noise"].get<double>(), 2.439866288426, 1e-11);
   EXPECT_NEAR(a.values["tricritical_beta"].get<double>(), 2.446918311289, 1e-11);
@@ -40,7 +40,7 @@ TEST(StationaryExperiment, FirstOrderAnswer) {
 
 TEST(StationaryExperiment, ContinuousAnswer) {
   for (const std::string rule : {"usa", "sa"}) {
-    const Answer a = ask({.dynamics = rule, .beta = 1, .noise_ratio = "0.5"}, {});
+    const Result a = ask({.dynamics = rule, .beta = 1, .noise_ratio = "0.5"}, {});
     EXPECT_EQ(a.values["transition"], "continuous");
     EXPECT_TRUE(a.values["fold_noise"].is_null());
     EXPECT_EQ(a.values["transition_noise"], a.values["critical_noise"]);
@@ -54,15 +54,15 @@ TEST(StationaryExperiment, ContinuousAnswer) {
 }
 
 TEST(StationaryExperiment, NoiseAndItsRatioSayTheSame) {
-  const Answer a = ask({.beta = 2, .noise_ratio = "0.8"}, {});
-  const Answer b = ask({.beta = 2, .noise = "0.63625474185496"}, {});
+  const Result a = ask({.beta = 2, .noise_ratio = "0.8"}, {});
+  const Result b = ask({.beta = 2, .noise = "0.63625474185496"}, {});
   EXPECT_NEAR(b.values["noise_ratio"].get<double>(), 0.8, 1e-12);
   EXPECT_NEAR(table(a, "states")->rows[1][0], 0.80332160877, 1e-10);
   EXPECT_NEAR(table(b, "states")->rows[1][0], 0.80332160877, 1e-10);
 }
 
 TEST(StationaryExperiment, DiagramOpensAtTheTricriticalPoint) {
-  const Answer a = ask({.dim = 3, .beta = 2.5, .diagram = true}, {});
+  const Result a = ask({.dim = 3, .beta = 2.5, .diagram = true}, {});
   const double star = a.values["tricritical_beta"].get<double>();
   const Table* diagram = table(a, "diagram");
   ASSERT_TRUE(diagram);
@@ -73,7 +73,7 @@ TEST(StationaryExperiment, DiagramOpensAtTheTricriticalPoint) {
 }
 
 TEST(StationaryExperiment, ParticlesSweepBothWays) {
-  const Answer a = ask(
+  const Result a = ask(
       {.dynamics = "sa", .beta = 1, .particles = 40, .sweep_steps = 3, .settle = 1, .average = 1},
       {});
   const Table* sweep = table(a, "sweep");
@@ -96,7 +96,7 @@ TEST(StationaryExperiment, DeliversItsRange) {
                         {"usa", 200, 5},
                         {"sa", 2, 100},
                         {"sa", 200, 20}}) {
-    const Answer a = ask({.dynamics = c.rule, .dim = c.dim, .beta = c.most}, {});
+    const Result a = ask({.dynamics = c.rule, .dim = c.dim, .beta = c.most}, {});
     EXPECT_EQ(a.not_delivered, "") << c.rule << " " << c.dim;
     EXPECT_TRUE(a.values["fold_noise"].is_null() == (c.rule == std::string("sa"))) << c.dim;
   }
@@ -125,7 +125,7 @@ TEST(StationaryExperiment, NamesTheNoiseItCouldReach) {
 }
 
 TEST(StationaryExperiment, SweepsFarAboveTheTricriticalPoint) {  // the fold is at 5 kappa_#
-  const Answer a =
+  const Result a =
       ask({.beta = 100, .particles = 2, .sweep_steps = 2, .settle = 0, .average = 1e-12}, {});
   EXPECT_EQ(table(a, "sweep")->rows.size(), 4U);
 }

@@ -1,5 +1,5 @@
 // The way of `attractor sweep`: study -> units, several at once, each committed to the journal when
-// it is done -> one Answer of statistics. Killed at any moment it loses the units in flight only;
+// it is done -> one Result of statistics. Killed at any moment it loses the units in flight only;
 // what is left at the end depends on the study alone, not on order, threads, ranks or shards.
 //
 // Among several ranks (ranks/ranks.hpp) rank 0 hands out units one by one and computes as well;

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/sweep_answer.hpp"
+#include "attractor/experiment/sweep_result.hpp"
 
 namespace attractor::experiment {
 namespace {

@@ -14,7 +14,7 @@
 #include "attractor/base/file.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/experiment/measure.hpp"
-#include "attractor/experiment/sweep_answer.hpp"
+#include "attractor/experiment/sweep_result.hpp"
 #include "attractor/tokens/npy.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -193,7 +193,7 @@ dynamics = ["sa", "usa"]
 /// result.h5 of the finished sweep.
 std::string bytes(const Study& study, const fs::path& directory) {
   const auto units = read_journals(directory, study.units());
-  write_answer(answer_of(study, units), {.program = "x", .now = {}, .usual = {}}, 0, directory);
+  write_result(result_of(study, units), {.program = "x", .now = {}, .usual = {}}, 0, directory);
   return read_file(directory / "result.h5", 1 << 24);
 }
 
@@ -243,7 +243,7 @@ TEST_F(SweepTest, StatisticsAreThoseOfTheUnits) {
   EXPECT_DOUBLE_EQ(record.points[1].mean.at("x")[0], 16.0 / 3);
   EXPECT_DOUBLE_EQ(record.points[1].mean.at("list")[1], 16.0 / 3);
   EXPECT_EQ(record.points[1].failed, 1U);
-  const Answer answer = answer_of(study, units);
+  const Result answer = result_of(study, units);
   EXPECT_EQ(answer.values["failed_count"], 1U);
   EXPECT_NE(answer.remarks.at(0).find("Unit 6 failed: too hot"), std::string::npos);
 }

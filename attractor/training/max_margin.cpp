@@ -41,8 +41,8 @@ std::size_t rank_of(std::span<const double> w, std::size_t d) {
 }
 
 // What the answers of all solvers say.
-template <class Answer>
-void take_bounds(const Answer& answer, MaxMargin& result) {
+template <class Result>
+void take_bounds(const Result& answer, MaxMargin& result) {
   result.status = answer.status;
   result.norm = answer.norm;
   result.lower = answer.lower;

@@ -14,7 +14,7 @@ namespace attractor::papers {
 namespace {
 
 /// Row (beta, time, share, error) of a diagram at its last beta.
-const std::vector<double>& phase_at(const Answer& answer, double time) {
+const std::vector<double>& phase_at(const Result& answer, double time) {
   const std::vector<std::vector<double>>& rows = answer.tables.back().rows;
   for (auto row = rows.rbegin(); row != rows.rend(); ++row)
     if (std::abs((*row)[1] - time) < 1e-9) return *row;
@@ -55,7 +55,7 @@ double layer_time(const meanfield::Equiangular& problem, std::size_t layers) {
 }
 
 Diagrams diagrams_over(const std::vector<std::uint64_t>& dims, PhaseParameters parameters,
-                       const Effort& effort, Answer& answer) {
+                       const Effort& effort, Result& answer) {
   Diagrams result;
   for (const std::uint64_t dim : dims) {
     parameters.dim = dim;

@@ -20,7 +20,7 @@ struct Shares {
   double published, error, flow;
 };
 struct Schemes {
-  Answer published, flow;
+  Result published, flow;
   /// At the last beta. Throws Error if the time is no output.
   Shares at(double time) const;
 };
@@ -33,11 +33,11 @@ double layer_time(const meanfield::Equiangular& problem, std::size_t layers);
 /// One diagram for each dimension, titled "d = 8"; the diagrams' tables go into the answer as
 /// diagram_8. Empty if it was stopped.
 struct Diagrams {
-  std::vector<Answer> answers;
+  std::vector<Result> answers;
   std::vector<std::string> titles;
 };
 Diagrams diagrams_over(const std::vector<std::uint64_t>& dims, PhaseParameters parameters,
-                       const Effort& effort, Answer& answer);
+                       const Effort& effort, Result& answer);
 
 /// Draws their heat maps as one figure of two columns.
 std::function<std::vector<PageFigure>()> drawn(const Diagrams& diagrams, std::string caption);

@@ -61,7 +61,7 @@ Sample kernel_errors(double truth, const Effort& effort) {
   return sample;
 }
 
-double value(const Answer& answer, const char* key) { return answer.values.at(key).get<double>(); }
+double value(const Result& answer, const char* key) { return answer.values.at(key).get<double>(); }
 
 Finding run(const Effort& effort) {
   MeanfieldParameters p;

@@ -15,13 +15,13 @@ namespace {
 
 using experiment::StationaryParameters;
 
-const Table& table_named(const Answer& answer, const std::string& name) {
+const Table& table_named(const Result& answer, const std::string& name) {
   for (const Table& table : answer.tables)
     if (table.name == name) return table;
   return answer.tables.front();
 }
 
-double value(const Answer& answer, const char* key) {
+double value(const Result& answer, const char* key) {
   const Json& found = answer.values.at(key);
   return found.is_number() ? found.get<double>() : static_cast<double>(NAN);
 }
@@ -64,7 +64,7 @@ Sampled token_order(double beta, double noise, const Effort& effort) {
   return {mean(blocks), standard_error(blocks)};
 }
 
-void add_theory(Finding& finding, const Answer& jump, const Effort& effort) {
+void add_theory(Finding& finding, const Result& jump, const Effort& effort) {
   struct Row {
     double beta, fold, transition, order;
   };
@@ -79,7 +79,7 @@ void add_theory(Finding& finding, const Answer& jump, const Effort& effort) {
   for (const Row& r : rows) {
     StationaryParameters p;
     p.beta = r.beta;
-    const Answer answer = ask(p, effort.context);
+    const Result answer = ask(p, effort.context);
     const std::string at = fmt::format(" at beta = {}", r.beta);
     finding.checks.push_back(
         near("fold / kappa_#" + at, value(answer, "fold_noise_ratio"), r.fold, 1e-6));
@@ -88,19 +88,19 @@ void add_theory(Finding& finding, const Answer& jump, const Effort& effort) {
   }
   StationaryParameters p;
   p.beta = 2;
-  const Answer smooth = ask(p, effort.context);
+  const Result smooth = ask(p, effort.context);
   finding.checks.push_back(
       at_most("jump of R at beta = 2, below beta_*", value(smooth, "jump"), 0));
   p.beta = 9;
   p.dynamics = "sa";
-  const Answer softmax = ask(p, effort.context);
+  const Result softmax = ask(p, effort.context);
   finding.checks.push_back(at_most("softmax at beta = 9: curvature of the branch (no jump)",
                                    value(softmax, "branch_curvature"), 0));
 }
 
 /// The largest order that was met on the way up beyond the linear threshold, and the least there on
 /// the way down.
-void add_sweep(Finding& finding, const Answer& jump) {
+void add_sweep(Finding& finding, const Result& jump) {
   const Table& sweep = table_named(jump, "sweep");
   double gap = 0;
   for (std::size_t a = 0; a < sweep.rows.size(); ++a)
@@ -115,7 +115,7 @@ void add_sweep(Finding& finding, const Answer& jump) {
 Finding run(const Effort& effort) {
   StationaryParameters p;
   p.beta = 4;
-  const Answer four = ask(p, effort.context);
+  const Result four = ask(p, effort.context);
   p.beta = 9;
   p.diagram = true;
   p.particles = effort.quick ? 100 : 500;

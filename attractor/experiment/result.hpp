@@ -26,7 +26,7 @@ struct Table {
   bool only_data = false;                   // long: left out of text and page
 };
 
-struct Answer {
+struct Result {
   std::string title;             // of the page; plain text
   std::string headline;          // one or two sentences; markup of figures
   Json values = Json::object();  // number(x), words, short arrays of numbers
@@ -47,30 +47,28 @@ struct Answer {
 };
 
 /// Who asked: the parameters as they are and as they usually are.
-struct Question {
+struct Call {
   std::string program;  // "attractor stability"
   ParameterList now, usual;
   std::string command() const { return command_line(program, now, usual); }
 };
 
 /// The one object that --json prints.
-Json summary(const Answer& answer, const Question& question, double wall_seconds);
+Json summary(const Result& answer, const Call& call, double wall_seconds);
 
 /// Headline, values and tables for a terminal.
-std::string text(const Answer& answer);
+std::string text(const Result& answer);
 
 /// Bytes that depend on the parameters only: no host, no clock, no threads.
-void write_arrays(const Answer& answer, const Question& question,
-                  const std::filesystem::path& file);
+void write_arrays(const Result& answer, const Call& call, const std::filesystem::path& file);
 
 /// index.html and figures/NAME.{svg,pdf,png}. Without gnuplot the page says so where figures would
 /// be.
-void write_page(const Answer& answer, const Question& question,
-                const std::filesystem::path& directory);
+void write_page(const Result& answer, const Call& call, const std::filesystem::path& directory);
 
 /// result.h5, page and figures (unless it is to have none), and at last summary.json, which marks
 /// the run as ended.
-void write_answer(const Answer& answer, const Question& question, double wall_seconds,
+void write_result(const Result& answer, const Call& call, double wall_seconds,
                   const std::filesystem::path& directory, bool with_page = true);
 
 }  // namespace attractor::experiment

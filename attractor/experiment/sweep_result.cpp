@@ -1,4 +1,4 @@
-#include "attractor/experiment/sweep_answer.hpp"
+#include "attractor/experiment/sweep_result.hpp"
 
 #include <fmt/format.h>
 
@@ -159,10 +159,10 @@ SweepRecord collect(const Study& study, const Units& units) {
   return record;
 }
 
-Answer answer_of(const Study& study, const Units& units) {
+Result result_of(const Study& study, const Units& units) {
   const SweepRecord record = collect(study, units);
   const Table failures = failures_table(units);
-  Answer answer{.title = study.name.empty() ? "Sweep of attractor " + study.command : study.name,
+  Result answer{.title = study.name.empty() ? "Sweep of attractor " + study.command : study.name,
                 .headline = {}};
   answer.headline = fmt::format(
       "{}: {} units at {} points{}.", answer.title, units.size(), study.points(),

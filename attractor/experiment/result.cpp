@@ -1,4 +1,4 @@
-#include "attractor/experiment/answer.hpp"
+#include "attractor/experiment/result.hpp"
 
 #include <fmt/format.h>
 
@@ -123,7 +123,7 @@ void write_table(const Table& table, Archive& file) {
 
 // ---- Page.
 
-std::string tiles(const Answer& answer) {
+std::string tiles(const Result& answer) {
   std::string text;
   for (const auto& [name, value] : answer.values.items()) {
     const bool real = value.is_number_float();
@@ -134,7 +134,7 @@ std::string tiles(const Answer& answer) {
   return "<dl class=\"tiles roomy\">\n" + text + "</dl>\n";
 }
 
-std::string figures_html(const Answer& answer, const std::filesystem::path& directory) {
+std::string figures_html(const Result& answer, const std::filesystem::path& directory) {
   std::string complaint, text, pair;
   if (!answer.draw) return "";
   const auto flush = [&] {
@@ -149,7 +149,7 @@ std::string figures_html(const Answer& answer, const std::filesystem::path& dire
   return "<section>\n" + text + "</section>\n";
 }
 
-std::string remarks_html(const Answer& answer) {
+std::string remarks_html(const Result& answer) {
   std::vector<std::string> remarks = answer.remarks;
   if (!answer.not_delivered.empty()) remarks.push_back(answer.not_delivered);
   std::string text;
@@ -158,21 +158,19 @@ std::string remarks_html(const Answer& answer) {
   return text;
 }
 
-std::string plain_body(const Answer& answer, const std::filesystem::path& figures) {
+std::string plain_body(const Result& answer, const std::filesystem::path& figures) {
   std::string body = tiles(answer) + remarks_html(answer) + figures_html(answer, figures);
   for (const Table& table : answer.tables)
     if (!table.only_data) body += table_html(table);
   return body;
 }
 
-std::string page(const Answer& answer, const Question& question,
-                 const std::filesystem::path& figures) {
+std::string page(const Result& answer, const Call& call, const std::filesystem::path& figures) {
   std::string body = "<h1>" + html_markup(answer.headline) + "</h1>\n";
   body += answer.body ? answer.body(figures) : plain_body(answer, figures);
-  body += "<h2>Repeat it</h2>\n<pre class=\"wrap\">" + html_text(question.command()) + "</pre>\n";
+  body += "<h2>Repeat it</h2>\n<pre class=\"wrap\">" + html_text(call.command()) + "</pre>\n";
   body += answer.sections;
-  if (!question.now.empty())
-    body += "<h2>Parameters</h2>\n" + parameter_table(question.now, question.usual);
+  if (!call.now.empty()) body += "<h2>Parameters</h2>\n" + parameter_table(call.now, call.usual);
   return page_document(answer.title, body,
                        answer.footer +
                            ". All numbers: <a href=\"summary.json\">summary.json</a>, "
@@ -181,21 +179,21 @@ std::string page(const Answer& answer, const Question& question,
 
 }  // namespace
 
-Json summary(const Answer& answer, const Question& question, double wall_seconds) {
+Json summary(const Result& answer, const Call& call, double wall_seconds) {
   Json json = answer.values;
   for (const Table& table : answer.tables) json[table.name] = table_json(table);
   json["remarks"] = answer.remarks;
   if (!answer.not_delivered.empty()) json["not_delivered"] = answer.not_delivered;
   json["version"] = kVersion;
-  json["command"] = question.command();
+  json["command"] = call.command();
   json["wall_seconds"] = wall_seconds;
   json["parameters"] = Json::object();
-  for (const Parameter& p : question.now)
+  for (const Parameter& p : call.now)
     if (p.stored) json["parameters"][p.name] = p.json();
   return json;
 }
 
-std::string text(const Answer& answer) {
+std::string text(const Result& answer) {
   if (!answer.words.empty()) return answer.words;
   std::string result = plain(answer.headline) + "\n\n";
   std::size_t width = 0;
@@ -210,12 +208,11 @@ std::string text(const Answer& answer) {
   return result;
 }
 
-void write_arrays(const Answer& answer, const Question& question,
-                  const std::filesystem::path& path) {
+void write_arrays(const Result& answer, const Call& call, const std::filesystem::path& path) {
   Hdf5Writer file;
   file.attribute("/", "format", std::string_view(answer.format));
   file.attribute("/", "version", std::string_view(kVersion));
-  file.attribute("/", "command", std::string_view(question.command()));
+  file.attribute("/", "command", std::string_view(call.command()));
   if (answer.arrays) {
     answer.arrays(file);
   } else {
@@ -225,18 +222,17 @@ void write_arrays(const Answer& answer, const Question& question,
   file.commit(path);
 }
 
-void write_page(const Answer& answer, const Question& question,
-                const std::filesystem::path& directory) {
+void write_page(const Result& answer, const Call& call, const std::filesystem::path& directory) {
   make_directory(directory);
-  write_file(directory / "index.html", page(answer, question, directory / "figures"));
+  write_file(directory / "index.html", page(answer, call, directory / "figures"));
 }
 
-void write_answer(const Answer& answer, const Question& question, double wall_seconds,
+void write_result(const Result& answer, const Call& call, double wall_seconds,
                   const std::filesystem::path& directory, bool with_page) {
   make_directory(directory);
-  write_arrays(answer, question, directory / "result.h5");
-  if (with_page) write_page(answer, question, directory);
-  write_file(directory / "summary.json", summary(answer, question, wall_seconds).dump(2) + "\n");
+  write_arrays(answer, call, directory / "result.h5");
+  if (with_page) write_page(answer, call, directory);
+  write_file(directory / "summary.json", summary(answer, call, wall_seconds).dump(2) + "\n");
 }
 
 }  // namespace attractor::experiment

@@ -1,4 +1,4 @@
-#include "attractor/experiment/answer.hpp"
+#include "attractor/experiment/result.hpp"
 
 #include <gtest/gtest.h>
 
@@ -46,8 +46,8 @@ class AnswerTest : public PageTest {
   }
 
   Asked now_, usual_;
-  Question question_;
-  Answer answer_;
+  Call question_;
+  Result answer_;
 };
 
 TEST_F(AnswerTest, JsonHoldsValuesTablesAndTheCommand) {
@@ -80,7 +80,7 @@ TEST_F(AnswerTest, TextLeavesOutWhatIsTooLongToRead) {
 TEST_F(AnswerTest, PageIsEscapedAndTheFilesHoldEverything) {
   answer_.draw = [] { return std::vector<PageFigure>(); };
   const std::string page =
-      without_gnuplot([&] { write_answer(answer_, question_, 1, directory_); });
+      without_gnuplot([&] { write_result(answer_, question_, 1, directory_); });
   EXPECT_TRUE(has(page, "Growth is 10<sup>12</sup> &amp; more."));
   EXPECT_TRUE(has(page, "a remark with &lt;tags&gt;"));
   EXPECT_TRUE(has(page, "a&lt;b"));
@@ -99,7 +99,7 @@ TEST_F(AnswerTest, WhatWasNotDeliveredIsSaidEverywhere) {
   answer_.not_delivered = "cannot resolve; use more modes";
   EXPECT_EQ(summary(answer_, question_, 0)["not_delivered"], "cannot resolve; use more modes");
   const std::string page =
-      without_gnuplot([&] { write_answer(answer_, question_, 1, directory_); });
+      without_gnuplot([&] { write_result(answer_, question_, 1, directory_); });
   EXPECT_TRUE(has(page, "cannot resolve; use more modes"));
 }
 

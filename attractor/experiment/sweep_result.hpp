@@ -1,4 +1,4 @@
-// The units of a sweep as an Answer: mean and 95 % interval of every measure at every point, the
+// The units of a sweep as an Result: mean and 95 % interval of every measure at every point, the
 // units themselves, what failed and why, and the figures that the study asks for.
 //
 //   [[figure]] x = axis, y = measure                     mean with intervals; `series` = a second
@@ -12,8 +12,8 @@
 #include <cstddef>
 #include <map>
 
-#include "attractor/experiment/answer.hpp"
 #include "attractor/experiment/journal.hpp"
+#include "attractor/experiment/result.hpp"
 #include "attractor/experiment/study.hpp"
 
 namespace attractor::experiment {
@@ -32,7 +32,7 @@ struct SweepRecord {
 
 SweepRecord collect(const Study& study, const std::map<std::size_t, UnitResult>& units);
 
-Answer answer_of(const Study& study, const std::map<std::size_t, UnitResult>& units);
+Result result_of(const Study& study, const std::map<std::size_t, UnitResult>& units);
 
 /// Throws Error on a figure of something the study does not have.
 std::vector<PageFigure> sweep_figures(const Study& study, const SweepRecord& record);
