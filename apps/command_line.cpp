@@ -19,7 +19,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
 #include "attractor/base/threads.hpp"
-#include "attractor/experiment/commands.hpp"
+#include "attractor/experiment/registry.hpp"
 #include "attractor/experiment/run_directory.hpp"
 #include "attractor/ranks/ranks.hpp"
 

@@ -5,7 +5,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/experiment/bridge_experiment.hpp"
 #include "attractor/experiment/bridge_result.hpp"
-#include "attractor/experiment/commands.hpp"
+#include "attractor/experiment/registry.hpp"
 #include "attractor/experiment/example_parameters.hpp"
 
 namespace attractor::experiment {

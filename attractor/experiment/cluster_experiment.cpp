@@ -13,7 +13,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
 #include "attractor/depth/mean_shift.hpp"
-#include "attractor/experiment/commands.hpp"
+#include "attractor/experiment/registry.hpp"
 #include "attractor/experiment/flow_view.hpp"
 #include "attractor/tokens/npy.hpp"
 #include "attractor/tokens/token_file.hpp"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/commands.hpp"
+#include "attractor/experiment/registry.hpp"
 #include "attractor/meanfield/distances.hpp"
 #include "attractor/report/hdf5.hpp"
 #include "attractor/space/space.hpp"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/commands.hpp"
+#include "attractor/experiment/registry.hpp"
 #include "attractor/experiment/context_figures.hpp"
 #include "attractor/meanfield/context_advice.hpp"
 #include "attractor/meanfield/context_simulation.hpp"

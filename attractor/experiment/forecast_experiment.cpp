@@ -10,7 +10,7 @@
 #include <numbers>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/commands.hpp"
+#include "attractor/experiment/registry.hpp"
 #include "attractor/experiment/number_list.hpp"
 #include "attractor/meanfield/equiangular_layers.hpp"
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/commands.hpp"
+#include "attractor/experiment/registry.hpp"
 #include "attractor/experiment/meanfield_figures.hpp"
 #include "attractor/experiment/meanfield_run.hpp"
 #include "attractor/experiment/meanfield_words.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/commands.hpp"
+#include "attractor/experiment/registry.hpp"
 #include "attractor/experiment/flow_experiment.hpp"
 #include "attractor/experiment/flow_numbers.hpp"
 #include "attractor/observe/observation.hpp"

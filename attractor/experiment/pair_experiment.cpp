@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/commands.hpp"
+#include "attractor/experiment/registry.hpp"
 #include "attractor/experiment/words.hpp"
 #include "attractor/meanfield/cluster_pair.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/depth/batch_flow.hpp"
-#include "attractor/experiment/commands.hpp"
+#include "attractor/experiment/registry.hpp"
 #include "attractor/experiment/number_list.hpp"
 #include "attractor/meanfield/equiangular.hpp"
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/commands.hpp"
+#include "attractor/experiment/registry.hpp"
 #include "attractor/experiment/flow_view.hpp"
 #include "attractor/experiment/pair_experiment.hpp"
 #include "attractor/experiment/words.hpp"

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/commands.hpp"
+#include "attractor/experiment/registry.hpp"
 #include "attractor/experiment/example_parameters.hpp"
 #include "attractor/experiment/select_experiment.hpp"
 #include "attractor/experiment/select_result.hpp"

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/commands.hpp"
+#include "attractor/experiment/registry.hpp"
 #include "attractor/experiment/stability_figures.hpp"
 #include "attractor/meanfield/cluster_count.hpp"
 #include "attractor/meanfield/stability.hpp"

@@ -29,7 +29,7 @@
 #include <string>
 #include <vector>
 
-#include "attractor/experiment/commands.hpp"
+#include "attractor/experiment/registry.hpp"
 
 namespace attractor::experiment {
 

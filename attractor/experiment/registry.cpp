@@ -1,4 +1,4 @@
-#include "attractor/experiment/commands.hpp"
+#include "attractor/experiment/registry.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
