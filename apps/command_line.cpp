@@ -19,14 +19,14 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
 #include "attractor/base/threads.hpp"
-#include "attractor/experiment/registry.hpp"
-#include "attractor/experiment/run_directory.hpp"
+#include "attractor/commands/registry.hpp"
+#include "attractor/lab/run_directory.hpp"
 #include "attractor/ranks/ranks.hpp"
 
 namespace attractor::apps {
 namespace {
 
-using namespace attractor::experiment;
+using namespace attractor::lab;
 
 struct Options {
   Settings given;  // parameters on the command line

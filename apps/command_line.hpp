@@ -1,4 +1,4 @@
-// The commands of the registry (experiment/registry.hpp) as subcommands of the program: their
+// The commands of the registry (commands/registry.hpp) as subcommands of the program: their
 // parameters are flags, and every one of them takes --out, --config, --threads, --json, --quiet and
 // --no-figures, and --resume if it keeps checkpoints. One way from words to exit status for all.
 #pragma once

@@ -12,13 +12,13 @@
 #include "apps/progress_bar.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
-#include "attractor/experiment/film.hpp"
+#include "attractor/commands/flow/film.hpp"
 #include "attractor/report/process.hpp"
 
 namespace attractor::apps {
 namespace {
 
-using namespace attractor::experiment;
+using namespace attractor::lab;
 
 struct Options {
   std::string run;
@@ -99,12 +99,12 @@ std::function<int()> add_film_command(CLI::App& app) {
   film->add_option("run", options->run, "directory of the run, or its result.h5")->type_name("DIR");
   add_path(*film, "out", options->out, "FILE",
            "film.svg (animated, plays in any browser), film.gif or film.webm (need ffmpeg)");
-  const experiment::Parameter seconds{.name = "seconds",
-                                      .group = "Run",
-                                      .help = "length of the film",
-                                      .target = &options->seconds,
-                                      .least = 0.1,
-                                      .most = 3600};
+  const lab::Parameter seconds{.name = "seconds",
+                               .group = "Run",
+                               .help = "length of the film",
+                               .target = &options->seconds,
+                               .least = 0.1,
+                               .most = 3600};
   add_parameter(*film, seconds, [seconds](const std::string& text) { seconds.set(text); });
   film->add_flag("--quiet", options->quiet, "no progress bar")->group("Run");
   film->footer(

@@ -1,5 +1,5 @@
 // `attractor film`: a run of `attractor flow` as an animated SVG, GIF or WebM
-// (experiment/film.hpp).
+// (commands/flow/film.hpp).
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// Parameters (experiment/parameter.hpp) as command-line options.
+// Parameters (lab/parameter.hpp) as command-line options.
 #pragma once
 
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 #include <string>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/parameter.hpp"
+#include "attractor/lab/parameter.hpp"
 
 namespace attractor::apps {
 
@@ -20,7 +20,7 @@ inline std::string value_of(const std::string& name, const std::string& text) {
   return text;
 }
 
-inline void add_parameter(CLI::App& app, const experiment::Parameter& parameter,
+inline void add_parameter(CLI::App& app, const lab::Parameter& parameter,
                           const std::function<void(const std::string&)>& take) {
   const std::string usual = parameter.text();
   if (parameter.is_flag()) {
@@ -59,7 +59,7 @@ struct RunOptions {
   bool json = false, quiet = false, no_figures = false;
 };
 
-inline experiment::Parameter threads_parameter(std::uint64_t& threads) {
+inline lab::Parameter threads_parameter(std::uint64_t& threads) {
   return {.name = "threads",
           .group = "Run",
           .help = "threads, 0: all cores; never changes a result",
@@ -67,7 +67,7 @@ inline experiment::Parameter threads_parameter(std::uint64_t& threads) {
           .most = 4096};
 }
 
-inline void add_bound(CLI::App& app, const experiment::Parameter& parameter) {
+inline void add_bound(CLI::App& app, const lab::Parameter& parameter) {
   add_parameter(app, parameter, [parameter](const std::string& text) { parameter.set(text); });
 }
 

@@ -8,7 +8,7 @@
 
 #include "apps/exit_status.hpp"
 #include "apps/parameter_options.hpp"
-#include "attractor/experiment/example_parameters.hpp"
+#include "attractor/lab/select/example_parameters.hpp"
 #include "attractor/training/problem_file.hpp"
 
 namespace attractor::apps {
@@ -57,7 +57,7 @@ std::function<int()> add_problem_command(CLI::App& app) {
       "problem", "Write a training problem of the papers, for attractor select or your own tools");
   problem->add_option("name", options->example.name, "which one; --list shows them")
       ->type_name("NAME");
-  for (const experiment::Parameter& parameter : experiment::list(options->example))
+  for (const lab::Parameter& parameter : lab::list(options->example))
     add_parameter(*problem, parameter,
                   [parameter](const std::string& text) { parameter.set(text); });
   problem->add_flag("--list", options->list, "names, what they are, and inputs x tokens x dim")

@@ -16,16 +16,16 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
 #include "attractor/base/threads.hpp"
-#include "attractor/experiment/run_directory.hpp"
-#include "attractor/experiment/sweep.hpp"
-#include "attractor/experiment/sweep_result.hpp"
+#include "attractor/lab/run_directory.hpp"
 #include "attractor/ranks/ranks.hpp"
+#include "attractor/study/sweep.hpp"
+#include "attractor/study/sweep_result.hpp"
 
 namespace attractor::apps {
 namespace {
 
 namespace fs = std::filesystem;
-using namespace attractor::experiment;
+using namespace attractor::lab;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostStudyBytes = 1 << 24;

@@ -1,4 +1,4 @@
-// `attractor sweep` and `attractor merge`: a study of many units (experiment/sweep.hpp).
+// `attractor sweep` and `attractor merge`: a study of many units (study/sweep.hpp).
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -18,23 +18,23 @@
 #include "attractor/attention/attention_layer.hpp"
 #include "attractor/depth/attention_flow.hpp"
 #include "attractor/depth/layer_flow.hpp"
-#include "attractor/depth/mean_shift.hpp"
+#include "attractor/depth/mean_shift/mean_shift.hpp"
 #include "attractor/tokens/generators.hpp"
 
 // Their limits: exact reductions, stability, densities, long contexts.
-#include "attractor/meanfield/circle_density.hpp"
-#include "attractor/meanfield/cluster_pair.hpp"
-#include "attractor/meanfield/equiangular.hpp"
-#include "attractor/meanfield/long_context.hpp"
-#include "attractor/meanfield/stability.hpp"
+#include "attractor/long_context/long_context.hpp"
+#include "attractor/mean_field/circle_density.hpp"
+#include "attractor/reductions/cluster_pair.hpp"
+#include "attractor/reductions/equiangular.hpp"
+#include "attractor/stability/stability.hpp"
 
 // Attention flows: training, and the margins it ends at, with proofs.
 #include "attractor/solve/hard_margin.hpp"
 #include "attractor/solve/lp_margin.hpp"
-#include "attractor/solve/nuclear_margin.hpp"
+#include "attractor/solve/nuclear/nuclear_margin.hpp"
 #include "attractor/training/descent_flow.hpp"
 #include "attractor/training/examples.hpp"
-#include "attractor/training/max_margin.hpp"
+#include "attractor/training/margins/max_margin.hpp"
 
 // What is measured on the way.
 #include "attractor/observe/pairs.hpp"

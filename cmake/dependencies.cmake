@@ -15,7 +15,7 @@ find_package(CLI11 REQUIRED)
 find_path(BOOST_INCLUDE boost/multiprecision/cpp_int.hpp REQUIRED)
 find_path(RANDOM123_INCLUDE Random123/threefry.h REQUIRED)
 
-# Fourier transforms (base/fft.hpp) and exact fractions (solve/fraction.hpp): one library of two each.
+# Fourier transforms (base/fft.hpp) and exact fractions (solve/exact/fraction.hpp): one library of two each.
 if(ATTRACTOR_FFT STREQUAL "fftw")
   find_path(FFTW_INCLUDE fftw3.h REQUIRED)
   find_library(FFTW_LIBRARY fftw3 REQUIRED)

@@ -7,16 +7,16 @@
 #include <string>
 #include <vector>
 
-#include "attractor/experiment/result.hpp"
+#include "attractor/commands/result.hpp"
 
 namespace attractor::papers {
 
-using experiment::Context;
-using experiment::Json;
-using experiment::number;
-using experiment::PageFigure;
-using experiment::Result;
-using experiment::Table;
+using lab::Context;
+using lab::Json;
+using lab::number;
+using lab::PageFigure;
+using lab::Result;
+using lab::Table;
 
 /// One number against what the paper (or theory) says. It agrees if it lies in [least, most].
 struct Check {

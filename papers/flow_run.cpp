@@ -8,7 +8,7 @@
 namespace attractor::papers {
 
 FlowRecord flow_of(const FlowParameters& parameters, const Effort& effort) {
-  FlowRecord record = experiment::run_flow(parameters, {.stop = effort.context.stop});
+  FlowRecord record = lab::run_flow(parameters, {.stop = effort.context.stop});
   if (record.series.empty()) record.series.emplace_back();
   if (record.snapshots.empty()) record.snapshots.emplace_back();
   return record;

@@ -4,13 +4,13 @@
 #include <span>
 #include <vector>
 
-#include "attractor/experiment/flow_experiment.hpp"
+#include "attractor/lab/flow/flow_experiment.hpp"
 #include "papers/entry.hpp"
 
 namespace attractor::papers {
 
-using experiment::FlowParameters;
-using experiment::FlowRecord;
+using lab::FlowParameters;
+using lab::FlowRecord;
 
 /// If it was stopped the record is of no use, but has a series and a snapshot.
 FlowRecord flow_of(const FlowParameters& parameters, const Effort& effort);

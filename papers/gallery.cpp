@@ -72,9 +72,8 @@ void write_gallery(const std::vector<Verdict>& verdicts, bool quick,
     all.push_back(json(v));
   }
   body += "</div>\n";
-  write_file(
-      directory / "index.html",
-      experiment::page_document("Attractor: the papers, run again", body,
+  write_file(directory / "index.html",
+             lab::page_document("Attractor: the papers, run again", body,
                                 ". All numbers: <a href=\"summary.json\">summary.json</a>."));
   const Json summary{{"version", kVersion}, {"quick", quick}, {"entries", std::move(all)}};
   write_file(directory / "summary.json", summary.dump(2) + "\n");

@@ -13,7 +13,7 @@
 namespace attractor::papers {
 namespace {
 
-using experiment::Call;
+using lab::Call;
 
 std::string range(const Check& c) {
   if (c.least == c.most) return fmt::format("{:.6g}", c.least);

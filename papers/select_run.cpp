@@ -5,8 +5,8 @@
 #include <numbers>
 #include <utility>
 
-#include "attractor/experiment/example_parameters.hpp"
-#include "attractor/experiment/select_training.hpp"
+#include "attractor/lab/select/example_parameters.hpp"
+#include "attractor/lab/select/select_training.hpp"
 #include "papers/directions.hpp"
 
 namespace attractor::papers {
@@ -15,12 +15,12 @@ namespace {
 using training::Evaluation;
 using training::Objective;
 
-experiment::Context context_of(const Effort& effort) {
+lab::Context context_of(const Effort& effort) {
   return {.stop = effort.context.stop, .report = effort.context.report};
 }
 
-SelectMoment observe(const SelectRecord& r, const Objective& objective,
-                     const experiment::Moment& at, Evaluation& e) {
+SelectMoment observe(const SelectRecord& r, const Objective& objective, const lab::Moment& at,
+                     Evaluation& e) {
   objective.evaluate(at.weights, e);
   const std::vector<double> attention = objective.attention_weights(at.weights);
   SelectMoment m;
@@ -67,8 +67,8 @@ SelectRecord train(const SelectParameters& p, training::Problem problem, const E
   const Objective objective(r.problem, training::loss_named(p.loss),
                             training::trained_named(p.train));
   r.blocks.assign(objective.blocks().begin(), objective.blocks().end());
-  const experiment::Context context = context_of(effort);
-  experiment::Training run(r.parameters, objective, context, objective.start());
+  const lab::Context context = context_of(effort);
+  lab::Training run(r.parameters, objective, context, objective.start());
   run.run();
   r.trained = true;
   r.status = run.status();
@@ -83,7 +83,7 @@ SelectRecord train(const SelectParameters& p, training::Problem problem, const E
   r.loss = objective.loss(e);
   r.svm = training::AttSvm(objective, p.mirror).solve(r.selected);
   r.cosine = r.svm->feasible() ? cosine(r.attention, r.svm->solution) : NAN;
-  for (const experiment::Moment& at : run.moments()) {
+  for (const lab::Moment& at : run.moments()) {
     r.series.push_back(observe(r, objective, at, e));
     r.trajectory.insert(r.trajectory.end(), at.weights.begin(), at.weights.end());
   }
@@ -91,7 +91,7 @@ SelectRecord train(const SelectParameters& p, training::Problem problem, const E
 }
 
 training::Problem example_named(const std::string& name) {
-  return experiment::load_problem("example:" + name, {}, 0);
+  return lab::load_problem("example:" + name, {}, 0);
 }
 
 training::MaxMargin margin_of(const training::Problem& problem, const std::string& train,

@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "attractor/experiment/select_experiment.hpp"
+#include "attractor/lab/select/select_experiment.hpp"
 #include "papers/entry.hpp"
 
 namespace attractor::papers {
 
-using experiment::SelectMoment;
-using experiment::SelectParameters;
-using experiment::SelectRecord;
+using lab::SelectMoment;
+using lab::SelectParameters;
+using lab::SelectRecord;
 
 SelectRecord select(const SelectParameters& parameters, const Effort& effort);
 /// The same from another start and for a problem without a name: training, its moments, and the

@@ -8,9 +8,9 @@
 #include "attractor/base/dense.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/scratch.hpp"
-#include "attractor/kernels/attention_rows.hpp"
-#include "attractor/kernels/logit_panels.hpp"
-#include "attractor/kernels/symmetric_rows.hpp"
+#include "attractor/kernels/dense/attention_rows.hpp"
+#include "attractor/kernels/dense/logit_panels.hpp"
+#include "attractor/kernels/dense/symmetric_rows.hpp"
 #include "attractor/space/space.hpp"
 
 namespace attractor {

@@ -6,8 +6,8 @@
 //
 // A token of mass m stands for m identical ones. Sums are kept in log form (own and peak logit), so
 // no beta overflows and no weight is cut. On the sphere with Q = K = I the kernel works with
-// differences x_j - x_i (kernels/attention_rows.hpp): exact inside clusters.  Cost O(n^2 d), memory
-// O(n d).
+// differences x_j - x_i (kernels/dense/attention_rows.hpp): exact inside clusters.  Cost O(n^2 d),
+// memory O(n d).
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "attractor/kernels/single_rows.hpp"
+#include "attractor/kernels/dense/single_rows.hpp"
 
 namespace attractor {
 
@@ -66,7 +66,7 @@ struct AttentionRequest {
   bool pull = true;
   bool moment = false;
   double lift = 0;  // distance form: weights are computed times e^lift, for frozen states
-  /// f32 is about twice as fast, for a known error (kernels/single_rows.hpp). It is taken by
+  /// f32 is about twice as fast, for a known error (kernels/dense/single_rows.hpp). It is taken by
   /// distance for all rows without lift, by logits for any rows, if there are enough tokens and a
   /// float holds the masses and logits; elsewhere f64 is.
   Precision precision = Precision::f64;

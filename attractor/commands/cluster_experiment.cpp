@@ -1,4 +1,4 @@
-#include "attractor/experiment/cluster_experiment.hpp"
+#include "attractor/commands/cluster_experiment.hpp"
 
 #include <fmt/format.h>
 
@@ -12,13 +12,13 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
-#include "attractor/depth/mean_shift.hpp"
-#include "attractor/experiment/registry.hpp"
-#include "attractor/experiment/flow_view.hpp"
+#include "attractor/commands/flow/flow_view.hpp"
+#include "attractor/commands/registry.hpp"
+#include "attractor/depth/mean_shift/mean_shift.hpp"
 #include "attractor/tokens/npy.hpp"
 #include "attractor/tokens/token_file.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 namespace fs = std::filesystem;
@@ -363,4 +363,4 @@ Command cluster_command() {
           .make = ask_request<ClusterParameters>};
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,14 +1,14 @@
 // `attractor cluster`: a user's own points, clustered by the modes of their kernel density
-// (depth/mean_shift.hpp), in R^d or on the sphere. Labels and modes go to .npy files, if asked for:
-// labels are whole numbers from 0, the largest cluster first, stored as float64.
+// (depth/mean_shift/mean_shift.hpp), in R^d or on the sphere. Labels and modes go to .npy files, if
+// asked for: labels are whole numbers from 0, the largest cluster first, stored as float64.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-#include "attractor/experiment/result.hpp"
+#include "attractor/commands/result.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 struct ClusterParameters {
   std::string points;
@@ -25,4 +25,4 @@ ParameterList list(ClusterParameters& p);
 std::vector<std::string> input_files(const ClusterParameters& p);
 Result ask(const ClusterParameters& p, const Context& context);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,5 +1,5 @@
 // The answer of `attractor cluster`: what it says, what it writes, what it refuses.
-#include "attractor/experiment/cluster_experiment.hpp"
+#include "attractor/commands/cluster_experiment.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include "tests/support/page_test.hpp"
 #include "tests/support/refusal.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 namespace fs = std::filesystem;
@@ -145,4 +145,4 @@ TEST_F(ClusterTest, NothingIsWrittenWhenStopped) {
 }
 
 }  // namespace
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

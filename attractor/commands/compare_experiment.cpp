@@ -1,4 +1,4 @@
-#include "attractor/experiment/compare_experiment.hpp"
+#include "attractor/commands/compare_experiment.hpp"
 
 #include <fmt/format.h>
 
@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/registry.hpp"
-#include "attractor/meanfield/distances.hpp"
+#include "attractor/commands/registry.hpp"
+#include "attractor/mean_field/distances.hpp"
 #include "attractor/report/hdf5.hpp"
 #include "attractor/space/space.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using report::add_point;
@@ -222,4 +222,4 @@ Command compare_command() {
           .make = ask_request<CompareParameters>};
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -7,9 +7,9 @@
 
 #include <string>
 
-#include "attractor/experiment/result.hpp"
+#include "attractor/commands/result.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 struct CompareParameters {
   std::string first, second;  // run directories, or their result.h5
@@ -18,4 +18,4 @@ struct CompareParameters {
 ParameterList list(CompareParameters& p);
 Result ask(const CompareParameters& p, const Context& context);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

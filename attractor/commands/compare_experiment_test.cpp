@@ -1,4 +1,4 @@
-#include "attractor/experiment/compare_experiment.hpp"
+#include "attractor/commands/compare_experiment.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include "tests/support/page_test.hpp"
 #include "tests/support/refusal.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 class CompareTest : public PageTest {
@@ -149,4 +149,4 @@ TEST_F(CompareTest, RefusesRunsThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

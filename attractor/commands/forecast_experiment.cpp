@@ -1,4 +1,4 @@
-#include "attractor/experiment/forecast_experiment.hpp"
+#include "attractor/commands/forecast_experiment.hpp"
 
 #include <fmt/format.h>
 
@@ -10,11 +10,11 @@
 #include <numbers>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/registry.hpp"
-#include "attractor/experiment/number_list.hpp"
-#include "attractor/meanfield/equiangular_layers.hpp"
+#include "attractor/commands/registry.hpp"
+#include "attractor/lab/number_list.hpp"
+#include "attractor/reductions/equiangular_layers.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using meanfield::Arrival;
@@ -345,4 +345,4 @@ Command forecast_command() {
           .make = ask_request<ForecastParameters>};
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

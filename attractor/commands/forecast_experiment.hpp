@@ -1,6 +1,6 @@
 // `attractor forecast`: how fast attention alone makes tokens alike over the depth of a model, for
 // every normalisation scheme. Tokens start with the common cosine rho0; each layer is computed
-// exactly as the architecture does (meanfield/equiangular_layers.hpp), and its limit of thin
+// exactly as the architecture does (reductions/equiangular_layers.hpp), and its limit of thin
 // layers, the flow, is given beside it. No feed-forward blocks, no learned values: what is seen is
 // the pull that a trained model has to work against. Milliseconds.
 #pragma once
@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <string>
 
-#include "attractor/experiment/result.hpp"
+#include "attractor/commands/result.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 struct ForecastParameters {
   std::uint64_t depth = 96;
@@ -26,4 +26,4 @@ struct ForecastParameters {
 ParameterList list(ForecastParameters& p);
 Result ask(const ForecastParameters& p, const Context& context);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,4 +1,4 @@
-#include "attractor/experiment/forecast_experiment.hpp"
+#include "attractor/commands/forecast_experiment.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include "attractor/attention/normalisation.hpp"
 #include "tests/support/refusal.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 /// Theory A7: ten unit layers of eight orthogonal tokens.
@@ -136,4 +136,4 @@ TEST(Forecast, Refusals) {
 }
 
 }  // namespace
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -8,12 +8,12 @@
 #include <string>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/registry.hpp"
-#include "attractor/experiment/flow_experiment.hpp"
-#include "attractor/experiment/flow_numbers.hpp"
+#include "attractor/commands/flow/flow_numbers.hpp"
+#include "attractor/commands/registry.hpp"
+#include "attractor/lab/flow/flow_experiment.hpp"
 #include "attractor/observe/observation.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 struct MeasureParameters {
@@ -119,4 +119,4 @@ Command measure_command() {
           .make = ask_request<MeasureParameters>};
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,4 +1,4 @@
-#include "attractor/experiment/page.hpp"
+#include "attractor/commands/page.hpp"
 
 #include <fmt/format.h>
 
@@ -10,10 +10,10 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
 #include "attractor/base/version.hpp"
-#include "attractor/experiment/words.hpp"
+#include "attractor/lab/words.hpp"
 #include "attractor/report/html.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using report::html_markup;
@@ -205,4 +205,4 @@ std::string page_document(std::string_view title, const std::string& body,
          footer + "</footer>\n</main>\n</body>\n</html>\n";
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
-#include "attractor/experiment/parameter.hpp"
 #include "attractor/flow/status.hpp"
+#include "attractor/lab/parameter.hpp"
 #include "attractor/report/figure.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 // ---- Numbers in words.
 
@@ -55,4 +55,4 @@ std::string parameter_table(const ParameterList& now, const ParameterList& usual
 std::string page_document(std::string_view title, const std::string& body,
                           const std::string& footer);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,4 +1,4 @@
-#include "attractor/experiment/phase_experiment.hpp"
+#include "attractor/commands/phase_experiment.hpp"
 
 #include <fmt/format.h>
 
@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
+#include "attractor/commands/registry.hpp"
 #include "attractor/depth/batch_flow.hpp"
-#include "attractor/experiment/registry.hpp"
-#include "attractor/experiment/number_list.hpp"
-#include "attractor/meanfield/equiangular.hpp"
+#include "attractor/lab/number_list.hpp"
+#include "attractor/reductions/equiangular.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using depth::BatchPlan;
@@ -224,4 +224,4 @@ Command phase_command() {
           .make = ask_request<PhaseParameters>};
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

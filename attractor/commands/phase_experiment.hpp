@@ -1,16 +1,16 @@
 // `attractor phase`: the phase diagram of attention, P(<x_i,x_j> >= threshold) over inverse
 // temperature and time, from many small systems of tokens that start uniformly on the sphere
 // (depth/batch_flow.hpp), beside the curve on which equiangular tokens reach the threshold
-// (meanfield/equiangular.hpp): with d >= n random tokens nearly are equiangular. The published
+// (reductions/equiangular.hpp): with d >= n random tokens nearly are equiangular. The published
 // scheme x <- normalise(x + h A) lags the flow by 6 to 10 % at h = 0.1; rk4 is the flow.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-#include "attractor/experiment/result.hpp"
+#include "attractor/commands/result.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 struct PhaseParameters {
   std::string dynamics = "sa";
@@ -27,4 +27,4 @@ struct PhaseParameters {
 ParameterList list(PhaseParameters& p);
 Result ask(const PhaseParameters& p, const Context& context);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

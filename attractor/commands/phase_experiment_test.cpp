@@ -1,4 +1,4 @@
-#include "attractor/experiment/phase_experiment.hpp"
+#include "attractor/commands/phase_experiment.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "tests/support/refusal.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 PhaseParameters small() {
@@ -92,4 +92,4 @@ TEST(PhaseTest, RefusesWhatHasNoMeaning) {
 }
 
 }  // namespace
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

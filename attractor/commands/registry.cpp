@@ -1,4 +1,4 @@
-#include "attractor/experiment/registry.hpp"
+#include "attractor/commands/registry.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,7 +7,7 @@
 
 #include "attractor/base/error.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 // Each is defined beside its parameters.
 Command flow_command();
@@ -71,4 +71,4 @@ Outcome run_settings(const Command& command, const Settings& settings, const Con
   return outcome;
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

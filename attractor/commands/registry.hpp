@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "attractor/experiment/context.hpp"
-#include "attractor/experiment/result.hpp"
+#include "attractor/commands/result.hpp"
+#include "attractor/lab/context.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 /// One call of a command.
 class Request {
@@ -91,4 +91,4 @@ struct Outcome {
 std::unique_ptr<Request> request_of(const Command& command, const Settings& settings);
 Outcome run_settings(const Command& command, const Settings& settings, const Context& context);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,15 +1,15 @@
-#include "attractor/experiment/registry.hpp"
+#include "attractor/commands/registry.hpp"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/flow_experiment.hpp"
-#include "attractor/experiment/flow_result.hpp"
+#include "attractor/commands/flow/flow_result.hpp"
+#include "attractor/lab/flow/flow_experiment.hpp"
 #include "tests/support/refusal.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 TEST(Commands, HaveAllThatHelpShows) {
@@ -99,4 +99,4 @@ TEST(FlowRun, MeasuresWhatItsCallerAdds) {
 }
 
 }  // namespace
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

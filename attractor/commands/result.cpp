@@ -1,4 +1,4 @@
-#include "attractor/experiment/result.hpp"
+#include "attractor/commands/result.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "attractor/report/hdf5.hpp"
 #include "attractor/report/html.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using report::html_markup;
@@ -235,4 +235,4 @@ void write_result(const Result& answer, const Call& call, double wall_seconds,
   write_file(directory / "summary.json", summary(answer, call, wall_seconds).dump(2) + "\n");
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "attractor/experiment/context.hpp"
-#include "attractor/experiment/json.hpp"
-#include "attractor/experiment/page.hpp"
-#include "attractor/experiment/parameter.hpp"
+#include "attractor/commands/page.hpp"
+#include "attractor/lab/context.hpp"
+#include "attractor/lab/json.hpp"
+#include "attractor/lab/parameter.hpp"
 #include "attractor/report/archive.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 struct Table {
   std::string name;   // key in JSON, group in result.h5
@@ -71,4 +71,4 @@ void write_page(const Result& answer, const Call& call, const std::filesystem::p
 void write_result(const Result& answer, const Call& call, double wall_seconds,
                   const std::filesystem::path& directory, bool with_page = true);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,4 +1,4 @@
-#include "attractor/experiment/result.hpp"
+#include "attractor/commands/result.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include "attractor/report/hdf5.hpp"
 #include "tests/support/page_test.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -104,4 +104,4 @@ TEST_F(AnswerTest, WhatWasNotDeliveredIsSaidEverywhere) {
 }
 
 }  // namespace
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

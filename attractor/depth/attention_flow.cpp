@@ -9,9 +9,9 @@
 
 #include "attractor/base/threads.hpp"
 #include "attractor/depth/balance.hpp"
-#include "attractor/depth/coalesce.hpp"
-#include "attractor/depth/merge_shift.hpp"
-#include "attractor/depth/offset_flow.hpp"
+#include "attractor/depth/coalescence/coalesce.hpp"
+#include "attractor/depth/coalescence/merge_shift.hpp"
+#include "attractor/depth/coalescence/offset_flow.hpp"
 
 namespace attractor::depth {
 

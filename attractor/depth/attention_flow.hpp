@@ -46,7 +46,7 @@ class AttentionFlow final : public TokenFlow {
   flow::Balance balance(std::span<const double> state, std::span<const double> drift,
                         double log_unit) const override;
 
-  /// Single precision halves the time and has an error of its own (kernels/single_rows.hpp).
+  /// Single precision halves the time and has an error of its own (kernels/dense/single_rows.hpp).
   void set_precision(Precision precision) { precision_ = precision; }
   Precision precision() const { return precision_; }
 

@@ -16,7 +16,7 @@ std::unique_ptr<Space> space_of(const Attention& attention);
 double natural_log_unit(const Attention& attention);
 
 /// Single precision: bound of the error of a velocity in the natural unit of time, absolutely.
-/// Pulls are at most 2 |V| long and Z is wrong by as much again (kernels/single_rows.hpp).
+/// Pulls are at most 2 |V| long and Z is wrong by as much again (kernels/dense/single_rows.hpp).
 double single_velocity_error(const Attention& attention);
 
 /// Tokens and what was summed for each of them; `total` is the mass of all.

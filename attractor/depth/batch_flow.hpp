@@ -1,7 +1,7 @@
 // Phase diagrams: many independent systems for each of many inverse temperatures beta, n tokens
 // drawn uniformly on the unit sphere of R^d, flowing through attention with Q = K = V = I
-// (kernels/system_batch.hpp). Measured at every output time t: the fraction of pairs i != j with
-// <x_i,x_j> >= threshold, its mean over replicates and the standard error of that mean (arXiv
+// (kernels/batch/system_batch.hpp). Measured at every output time t: the fraction of pairs i != j
+// with <x_i,x_j> >= threshold, its mean over replicates and the standard error of that mean (arXiv
 // 2312.10794).
 //
 // If d > n the flow runs in R^n: attention never leaves the span of the tokens, and all that
@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "attractor/attention/attention.hpp"
-#include "attractor/kernels/system_batch.hpp"
+#include "attractor/kernels/batch/system_batch.hpp"
 
 namespace attractor::depth {
 

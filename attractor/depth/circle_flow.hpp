@@ -1,5 +1,5 @@
 // Tokens on the circle under attention with Q = K = V = I, in O(n) an evaluation
-// (kernels/circle_field.hpp). With weights of sum 1 and c_ij = cos(theta_j - theta_i)
+// (kernels/circle/circle_field.hpp). With weights of sum 1 and c_ij = cos(theta_j - theta_i)
 //
 //   SA   theta_i' = sum_j w_j e^{beta c_ij} sin(theta_j - theta_i) / sum_j w_j e^{beta c_ij}
 //   USA  theta_i' = sum_j w_j e^{beta c_ij} sin(theta_j - theta_i),   natural unit e^{-beta}
@@ -23,7 +23,7 @@
 
 #include "attractor/attention/attention.hpp"
 #include "attractor/depth/token_flow.hpp"
-#include "attractor/kernels/circle_field.hpp"
+#include "attractor/kernels/circle/circle_field.hpp"
 
 namespace attractor::depth {
 

@@ -10,7 +10,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/random.hpp"
-#include "attractor/meanfield/circle_tokens.hpp"
+#include "attractor/mean_field/circle_tokens.hpp"
 #include "tests/support/field_flows.hpp"
 
 namespace attractor::depth {

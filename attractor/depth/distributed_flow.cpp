@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "attractor/base/threads.hpp"
-#include "attractor/kernels/block_rows.hpp"
-#include "attractor/kernels/logit_panels.hpp"
+#include "attractor/kernels/dense/block_rows.hpp"
+#include "attractor/kernels/dense/logit_panels.hpp"
 #include "attractor/ranks/ranks.hpp"
 
 namespace attractor::depth {

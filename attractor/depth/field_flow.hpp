@@ -23,9 +23,9 @@
 
 #include "attractor/attention/attention.hpp"
 #include "attractor/depth/token_flow.hpp"
-#include "attractor/kernels/circle_chords.hpp"
-#include "attractor/kernels/power_moments.hpp"
-#include "attractor/kernels/sphere_field.hpp"
+#include "attractor/kernels/circle/circle_chords.hpp"
+#include "attractor/kernels/moments/power_moments.hpp"
+#include "attractor/kernels/sphere/sphere_field.hpp"
 
 namespace attractor::depth {
 

@@ -13,8 +13,8 @@
 #include "attractor/base/matrix_exponential.hpp"
 #include "attractor/depth/attention_flow.hpp"
 #include "attractor/flow/run.hpp"
-#include "attractor/meanfield/equiangular.hpp"
-#include "attractor/meanfield/equiangular_layers.hpp"
+#include "attractor/reductions/equiangular.hpp"
+#include "attractor/reductions/equiangular_layers.hpp"
 #include "attractor/tokens/generators.hpp"
 #include "tests/support/refusal.hpp"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "attractor/attention/attention_layer.hpp"
-#include "attractor/depth/token_groups.hpp"
+#include "attractor/depth/coalescence/token_groups.hpp"
 #include "attractor/flow/flow.hpp"
 
 namespace attractor::depth {

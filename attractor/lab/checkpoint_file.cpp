@@ -1,4 +1,4 @@
-#include "attractor/experiment/checkpoint_file.hpp"
+#include "attractor/lab/checkpoint_file.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "attractor/base/error.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 void CheckpointWriter::put(const flow::Progress& p) {
   put_all(std::span<const double>(p.state));
@@ -108,4 +108,4 @@ void validate(const flow::Progress& p, std::size_t numbers, const std::string& n
     refuse_content(name, fmt::format("has the step {} in the unit e^{}", p.step, p.log_unit));
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -16,7 +16,7 @@
 #include "attractor/base/file.hpp"
 #include "attractor/flow/run.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 class CheckpointWriter {
  public:
@@ -110,4 +110,4 @@ bool in_order(double log_before, double log_after);
 /// numbers.
 void validate(const flow::Progress& progress, std::size_t numbers, const std::string& name);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

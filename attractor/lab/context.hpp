@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 struct Context {
   std::filesystem::path directory{};  // for checkpoints; empty: none
@@ -31,4 +31,4 @@ struct Context {
   }
 };
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

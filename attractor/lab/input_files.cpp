@@ -1,4 +1,4 @@
-#include "attractor/experiment/input_files.hpp"
+#include "attractor/lab/input_files.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -14,7 +14,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/tokens/token_file.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace fs = std::filesystem;
 namespace {
 
@@ -101,4 +101,4 @@ void InputFiles::require_unchanged() {
   }
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

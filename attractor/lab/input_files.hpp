@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 struct InputFile {
   std::string name;         // as given: relative ones are meant from a directory
@@ -38,4 +38,4 @@ class InputFiles {
   std::vector<std::string> stamps_;  // size and time of change of each when it was read
 };
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

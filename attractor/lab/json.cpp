@@ -1,11 +1,11 @@
-#include "attractor/experiment/json.hpp"
+#include "attractor/lab/json.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 using Text = nlohmann::ordered_json;
 
@@ -221,4 +221,4 @@ std::ostream& operator<<(std::ostream& out, const Json& json) {
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

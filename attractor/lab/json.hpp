@@ -17,7 +17,7 @@
 #include <variant>
 #include <vector>
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 /// Text that is no JSON, a key that is missing, or a value of another kind than asked for.
 struct JsonError : std::runtime_error {
@@ -159,4 +159,4 @@ struct Json::Member {
 /// null unless it is finite.
 Json number(double value);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,4 +1,4 @@
-#include "attractor/experiment/number_list.hpp"
+#include "attractor/lab/number_list.hpp"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/parameter.hpp"
+#include "attractor/lab/parameter.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 std::string_view trimmed(std::string_view text) {
@@ -57,4 +57,4 @@ std::vector<double> number_list(std::string_view name, std::string_view text, do
   }
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -5,11 +5,11 @@
 #include <string_view>
 #include <vector>
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 /// The numbers in the order given, each from `least` to `most`; an empty text is an empty list.
 /// Throws Error naming the parameter, the item and what is allowed.
 std::vector<double> number_list(std::string_view name, std::string_view text, double least,
                                 double most);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

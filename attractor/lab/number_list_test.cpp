@@ -1,8 +1,8 @@
-#include "attractor/experiment/number_list.hpp"
+#include "attractor/lab/number_list.hpp"
 
 #include "tests/support/refusal.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using List = std::vector<double>;
@@ -27,4 +27,4 @@ TEST(NumberList, RefusesWithNameItemAndRange) {
 }
 
 }  // namespace
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

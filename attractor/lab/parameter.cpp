@@ -1,4 +1,4 @@
-#include "attractor/experiment/parameter.hpp"
+#include "attractor/lab/parameter.hpp"
 
 #include <fmt/format.h>
 #include <toml++/toml.h>
@@ -9,9 +9,9 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
-#include "attractor/experiment/json.hpp"
+#include "attractor/lab/json.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 std::string spelled(double x) {
@@ -189,4 +189,4 @@ std::string set_from_toml(const ParameterList& list, const std::string& file) {
   return started_in;
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 class Json;  // json.hpp
 
@@ -59,4 +59,4 @@ const Parameter& find(const ParameterList& list, std::string_view name);
 /// there.
 std::string set_from_toml(const ParameterList& list, const std::string& file);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,4 +1,4 @@
-#include "attractor/experiment/parameter.hpp"
+#include "attractor/lab/parameter.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,10 +9,10 @@
 #include <limits>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/json.hpp"
+#include "attractor/lab/json.hpp"
 #include "tests/support/refusal.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -337,4 +337,4 @@ TEST(ParameterLists, FindByNameOrTellAllNames) {
 }
 
 }  // namespace
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

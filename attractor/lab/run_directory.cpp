@@ -1,4 +1,4 @@
-#include "attractor/experiment/run_directory.hpp"
+#include "attractor/lab/run_directory.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,9 +12,9 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
-#include "attractor/experiment/json.hpp"
+#include "attractor/lab/json.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace fs = std::filesystem;
 namespace {
 
@@ -156,4 +156,4 @@ void RunDirectory::abandon() {
   if (made_) fs::remove(path_, ignored);
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <string>
 
-#include "attractor/experiment/input_files.hpp"
-#include "attractor/experiment/parameter.hpp"
+#include "attractor/lab/input_files.hpp"
+#include "attractor/lab/parameter.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 /// What run.toml says beside the parameters.
 struct RunOrigin {
@@ -57,4 +57,4 @@ class RunDirectory {
   int lock_ = -1;      // held while this process works on the run
 };
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,5 +1,5 @@
 // Run directories and the input files they remember.
-#include "attractor/experiment/run_directory.hpp"
+#include "attractor/lab/run_directory.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include "attractor/base/file.hpp"
 #include "tests/support/refusal.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 namespace fs = std::filesystem;
@@ -159,4 +159,4 @@ TEST_F(RunDirectoryTest, OneDatasetStandsForItsFile) {
 }
 
 }  // namespace
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,11 +1,11 @@
-#include "attractor/experiment/words.hpp"
+#include "attractor/lab/words.hpp"
 
 #include <fmt/format.h>
 
 #include <cmath>
 #include <numbers>
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 std::string plain_words(const flow::Time& time) {
   const double log10 = time.log() / std::numbers::ln10;
@@ -33,4 +33,4 @@ std::string time_text(const flow::Time& time) {
   return power_text(time.log() / std::numbers::ln10);
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

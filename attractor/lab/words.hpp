@@ -5,7 +5,7 @@
 
 #include "attractor/flow/time.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 /// On a terminal: "0", "12.5", "1.6180e+30"; also for times that no double holds.
 std::string plain_words(const flow::Time& time);
@@ -15,4 +15,4 @@ std::string plain_words(const flow::Time& time);
 std::string power_text(double log10);
 std::string time_text(const flow::Time& time);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

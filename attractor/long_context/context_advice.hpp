@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "attractor/meanfield/long_context.hpp"
+#include "attractor/long_context/long_context.hpp"
 
 namespace attractor::meanfield {
 

@@ -1,4 +1,4 @@
-#include "attractor/meanfield/context_advice.hpp"
+#include "attractor/long_context/context_advice.hpp"
 
 #include <gtest/gtest.h>
 

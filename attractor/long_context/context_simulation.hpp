@@ -21,7 +21,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "attractor/meanfield/long_context.hpp"
+#include "attractor/long_context/long_context.hpp"
 
 namespace attractor::meanfield {
 

@@ -1,4 +1,4 @@
-#include "attractor/meanfield/context_simulation.hpp"
+#include "attractor/long_context/context_simulation.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "attractor/meanfield/long_context.hpp"
+#include "attractor/long_context/long_context.hpp"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "attractor/meanfield/long_context.hpp"
+#include "attractor/long_context/long_context.hpp"
 #include "tests/support/context_layers.hpp"
 
 // The closed form against the textbook layer on tokens, for small n, and against differences.

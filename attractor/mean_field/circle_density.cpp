@@ -1,4 +1,4 @@
-#include "attractor/meanfield/circle_density.hpp"
+#include "attractor/mean_field/circle_density.hpp"
 
 #include <fmt/format.h>
 

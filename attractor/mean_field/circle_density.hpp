@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "attractor/flow/flow.hpp"
-#include "attractor/meanfield/circle_tokens.hpp"
-#include "attractor/meanfield/truncation.hpp"
+#include "attractor/mean_field/circle_tokens.hpp"
+#include "attractor/mean_field/truncation.hpp"
 
 namespace attractor::meanfield {
 

@@ -1,6 +1,6 @@
 // The spectral solver on the circle against labels, closed solutions, linear rates and stationary
 // states (theory.md A2, A4, A10).
-#include "attractor/meanfield/circle_density.hpp"
+#include "attractor/mean_field/circle_density.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/flow/run.hpp"
-#include "attractor/meanfield/start_density.hpp"
+#include "attractor/mean_field/start_density.hpp"
 
 namespace attractor::meanfield {
 namespace {

@@ -1,4 +1,4 @@
-#include "attractor/meanfield/circle_tokens.hpp"
+#include "attractor/mean_field/circle_tokens.hpp"
 
 #include <fmt/format.h>
 

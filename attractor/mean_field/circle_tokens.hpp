@@ -24,7 +24,7 @@
 
 #include "attractor/attention/attention.hpp"
 #include "attractor/flow/flow.hpp"
-#include "attractor/meanfield/sphere_spectrum.hpp"
+#include "attractor/stability/sphere_spectrum.hpp"
 
 namespace attractor::meanfield {
 

@@ -1,6 +1,6 @@
 // Tokens on the circle against closed solutions, the labelled mean field of theory.md A2, and the
 // O(n^2) engine.
-#include "attractor/meanfield/circle_tokens.hpp"
+#include "attractor/mean_field/circle_tokens.hpp"
 
 #include <gtest/gtest.h>
 

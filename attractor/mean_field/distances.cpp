@@ -1,4 +1,4 @@
-#include "attractor/meanfield/distances.hpp"
+#include "attractor/mean_field/distances.hpp"
 
 #include <algorithm>
 #include <cmath>

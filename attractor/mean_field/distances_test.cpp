@@ -1,5 +1,5 @@
 // Distances against closed values and against the transport problem solved by enumeration.
-#include "attractor/meanfield/distances.hpp"
+#include "attractor/mean_field/distances.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "attractor/base/random.hpp"
-#include "attractor/meanfield/start_density.hpp"
+#include "attractor/mean_field/start_density.hpp"
 
 namespace attractor::meanfield {
 namespace {

@@ -1,4 +1,4 @@
-#include "attractor/meanfield/inverse_cdf.hpp"
+#include "attractor/mean_field/inverse_cdf.hpp"
 
 #include <algorithm>
 #include <boost/math/quadrature/gauss.hpp>

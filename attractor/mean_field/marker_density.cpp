@@ -1,4 +1,4 @@
-#include "attractor/meanfield/marker_density.hpp"
+#include "attractor/mean_field/marker_density.hpp"
 
 #include <algorithm>
 #include <cassert>

@@ -1,5 +1,5 @@
 // Densities of markers against the laws they were made from.
-#include "attractor/meanfield/marker_density.hpp"
+#include "attractor/mean_field/marker_density.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <numbers>
 #include <numeric>
 
-#include "attractor/meanfield/start_density.hpp"
+#include "attractor/mean_field/start_density.hpp"
 
 namespace attractor::meanfield {
 namespace {

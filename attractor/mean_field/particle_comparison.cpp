@@ -1,4 +1,4 @@
-#include "attractor/meanfield/particle_comparison.hpp"
+#include "attractor/mean_field/particle_comparison.hpp"
 
 #include <fmt/format.h>
 
@@ -10,8 +10,8 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/flow/run.hpp"
-#include "attractor/meanfield/distances.hpp"
-#include "attractor/meanfield/sphere_labels.hpp"
+#include "attractor/mean_field/distances.hpp"
+#include "attractor/mean_field/sphere_labels.hpp"
 
 namespace attractor::meanfield {
 namespace {

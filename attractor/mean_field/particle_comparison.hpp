@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "attractor/flow/time.hpp"
-#include "attractor/meanfield/circle_tokens.hpp"
-#include "attractor/meanfield/start_density.hpp"
-#include "attractor/meanfield/zonal_density.hpp"
+#include "attractor/mean_field/circle_tokens.hpp"
+#include "attractor/mean_field/start_density.hpp"
+#include "attractor/mean_field/zonal_density.hpp"
 
 namespace attractor::meanfield {
 

@@ -1,6 +1,6 @@
 // Tokens approach the density like n^{-1/2}: slopes within their own errors, and at time zero the
 // closed variance of a mean.
-#include "attractor/meanfield/particle_comparison.hpp"
+#include "attractor/mean_field/particle_comparison.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "attractor/meanfield/sphere_labels.hpp"
+#include "attractor/mean_field/sphere_labels.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/threads.hpp"
-#include "attractor/meanfield/gegenbauer.hpp"
+#include "attractor/stability/gegenbauer.hpp"
 
 namespace attractor::meanfield {
 

@@ -15,7 +15,7 @@
 
 #include "attractor/attention/attention.hpp"
 #include "attractor/flow/flow.hpp"
-#include "attractor/meanfield/start_density.hpp"
+#include "attractor/mean_field/start_density.hpp"
 
 namespace attractor::meanfield {
 

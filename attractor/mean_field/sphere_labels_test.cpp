@@ -1,6 +1,6 @@
 // Weighted tokens on spheres: equal to the zonal solver for axisymmetric laws, to the plain engine
 // for equal weights, and with the linear growth of harmonics that have no axis.
-#include "attractor/meanfield/sphere_labels.hpp"
+#include "attractor/mean_field/sphere_labels.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include "attractor/base/error.hpp"
 #include "attractor/depth/attention_flow.hpp"
 #include "attractor/flow/run.hpp"
-#include "attractor/meanfield/sphere_spectrum.hpp"
-#include "attractor/meanfield/zonal_density.hpp"
+#include "attractor/mean_field/zonal_density.hpp"
+#include "attractor/stability/sphere_spectrum.hpp"
 
 namespace attractor::meanfield {
 namespace {

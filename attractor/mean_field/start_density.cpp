@@ -1,4 +1,4 @@
-#include "attractor/meanfield/start_density.hpp"
+#include "attractor/mean_field/start_density.hpp"
 
 #include <fmt/format.h>
 
@@ -12,10 +12,10 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/threads.hpp"
-#include "attractor/meanfield/circle_tokens.hpp"
-#include "attractor/meanfield/gegenbauer.hpp"
-#include "attractor/meanfield/sphere_spectrum.hpp"
+#include "attractor/mean_field/circle_tokens.hpp"
 #include "attractor/space/space.hpp"
+#include "attractor/stability/gegenbauer.hpp"
+#include "attractor/stability/sphere_spectrum.hpp"
 
 namespace attractor::meanfield {
 namespace {

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "attractor/base/random.hpp"
-#include "attractor/meanfield/inverse_cdf.hpp"
+#include "attractor/mean_field/inverse_cdf.hpp"
 
 namespace attractor::meanfield {
 

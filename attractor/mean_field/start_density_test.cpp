@@ -1,6 +1,6 @@
 // Initial laws: their four faces (density, quantile, moments, samples) must be of one law, and
 // closed forms come from mpmath.
-#include "attractor/meanfield/start_density.hpp"
+#include "attractor/mean_field/start_density.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <numbers>
 
 #include "attractor/base/error.hpp"
-#include "attractor/meanfield/gegenbauer.hpp"
 #include "attractor/space/space.hpp"
+#include "attractor/stability/gegenbauer.hpp"
 
 namespace attractor::meanfield {
 namespace {

@@ -1,4 +1,4 @@
-#include "attractor/meanfield/truncation.hpp"
+#include "attractor/mean_field/truncation.hpp"
 
 #include <algorithm>
 #include <cmath>

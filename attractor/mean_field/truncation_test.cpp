@@ -1,6 +1,6 @@
 // What modes cut off: the estimate that steers their number, by closed forms and by the modes that
 // a finer run finds where the estimate says they are missing.
-#include "attractor/meanfield/truncation.hpp"
+#include "attractor/mean_field/truncation.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <limits>
 
 #include "attractor/flow/run.hpp"
-#include "attractor/meanfield/circle_density.hpp"
-#include "attractor/meanfield/start_density.hpp"
-#include "attractor/meanfield/zonal_density.hpp"
+#include "attractor/mean_field/circle_density.hpp"
+#include "attractor/mean_field/start_density.hpp"
+#include "attractor/mean_field/zonal_density.hpp"
 
 namespace attractor::meanfield {
 namespace {

@@ -1,4 +1,4 @@
-#include "attractor/meanfield/zonal_density.hpp"
+#include "attractor/mean_field/zonal_density.hpp"
 
 #include <fmt/format.h>
 

@@ -19,9 +19,9 @@
 
 #include "attractor/attention/attention.hpp"
 #include "attractor/flow/flow.hpp"
-#include "attractor/meanfield/gegenbauer.hpp"
-#include "attractor/meanfield/sphere_spectrum.hpp"
-#include "attractor/meanfield/truncation.hpp"
+#include "attractor/mean_field/truncation.hpp"
+#include "attractor/stability/gegenbauer.hpp"
+#include "attractor/stability/sphere_spectrum.hpp"
 
 namespace attractor::meanfield {
 

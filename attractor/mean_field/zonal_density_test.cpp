@@ -1,6 +1,6 @@
 // The axisymmetric mean field: d = 2 is the circle, labels equal coefficients, modes grow at their
 // linear rates, noise relaxes to the stationary states of theory.md A10.
-#include "attractor/meanfield/zonal_density.hpp"
+#include "attractor/mean_field/zonal_density.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/flow/run.hpp"
-#include "attractor/meanfield/circle_density.hpp"
-#include "attractor/meanfield/start_density.hpp"
+#include "attractor/mean_field/circle_density.hpp"
+#include "attractor/mean_field/start_density.hpp"
 
 namespace attractor::meanfield {
 namespace {

@@ -1,4 +1,4 @@
-#include "attractor/meanfield/bifurcation.hpp"
+#include "attractor/noise/bifurcation.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
-#include "attractor/meanfield/sphere_spectrum.hpp"
+#include "attractor/stability/sphere_spectrum.hpp"
 
 namespace attractor::meanfield {
 namespace {

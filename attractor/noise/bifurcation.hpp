@@ -16,8 +16,8 @@
 #include <optional>
 #include <vector>
 
-#include "attractor/meanfield/stability.hpp"
-#include "attractor/meanfield/stationary.hpp"
+#include "attractor/noise/stationary.hpp"
+#include "attractor/stability/stability.hpp"
 
 namespace attractor::meanfield {
 

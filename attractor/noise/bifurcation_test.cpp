@@ -1,4 +1,4 @@
-#include "attractor/meanfield/bifurcation.hpp"
+#include "attractor/noise/bifurcation.hpp"
 
 #include <gtest/gtest.h>
 

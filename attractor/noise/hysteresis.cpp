@@ -1,4 +1,4 @@
-#include "attractor/meanfield/hysteresis.hpp"
+#include "attractor/noise/hysteresis.hpp"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/random.hpp"
 #include "attractor/flow/run.hpp"
-#include "attractor/meanfield/bifurcation.hpp"
-#include "attractor/meanfield/circle_tokens.hpp"
+#include "attractor/mean_field/circle_tokens.hpp"
+#include "attractor/noise/bifurcation.hpp"
 
 namespace attractor::meanfield {
 namespace {

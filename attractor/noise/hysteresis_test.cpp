@@ -1,9 +1,9 @@
-#include "attractor/meanfield/hysteresis.hpp"
+#include "attractor/noise/hysteresis.hpp"
 
 #include <gtest/gtest.h>
 
 #include "attractor/base/error.hpp"
-#include "attractor/meanfield/bifurcation.hpp"
+#include "attractor/noise/bifurcation.hpp"
 
 namespace attractor::meanfield {
 namespace {

@@ -31,7 +31,7 @@
 #include <vector>
 
 #include "attractor/attention/attention.hpp"
-#include "attractor/meanfield/gegenbauer.hpp"
+#include "attractor/stability/gegenbauer.hpp"
 
 namespace attractor::meanfield {
 

@@ -1,4 +1,4 @@
-#include "attractor/meanfield/stationary.hpp"
+#include "attractor/noise/stationary.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "attractor/base/error.hpp"
-#include "attractor/meanfield/sphere_spectrum.hpp"
+#include "attractor/stability/sphere_spectrum.hpp"
 
 namespace attractor::meanfield {
 namespace {

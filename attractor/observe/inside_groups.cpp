@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "attractor/depth/offset_flow.hpp"
+#include "attractor/depth/coalescence/offset_flow.hpp"
 #include "attractor/observe/hemisphere.hpp"
 #include "attractor/observe/pairs.hpp"
 #include "attractor/tokens/components.hpp"

@@ -1,6 +1,6 @@
 // What coalescence hides from measurements of the state: a token of mass m counts as m tokens at
-// one place, while they lie around it at offsets xi_i (depth/token_groups.hpp). With c the mean of
-// all tokens and c_g the centre of the group of token i,
+// one place, while they lie around it at offsets xi_i (depth/coalescence/token_groups.hpp). With c
+// the mean of all tokens and c_g the centre of the group of token i,
 //
 //   1 - mean_cosine   += sum_i |xi_i|^2 <c, c_g> / (N - 1)
 //   dE/dt             += (1/N) sum_i (Z_g / N) |xi_i'|^2  (SA),  (1/N) sum_i |xi_i'|^2  (USA)

@@ -1,4 +1,4 @@
-#include "attractor/meanfield/cluster_pair.hpp"
+#include "attractor/reductions/cluster_pair.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "attractor/meanfield/equiangular.hpp"
+#include "attractor/reductions/equiangular.hpp"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "attractor/base/error.hpp"
-#include "attractor/meanfield/equiangular_clock.hpp"
-#include "attractor/meanfield/equiangular_lengths.hpp"
+#include "attractor/reductions/equiangular_clock.hpp"
+#include "attractor/reductions/equiangular_lengths.hpp"
 
 namespace attractor::meanfield {
 namespace {

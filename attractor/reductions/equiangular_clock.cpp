@@ -1,4 +1,4 @@
-#include "attractor/meanfield/equiangular_clock.hpp"
+#include "attractor/reductions/equiangular_clock.hpp"
 
 #include <algorithm>
 #include <array>

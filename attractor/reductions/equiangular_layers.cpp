@@ -1,11 +1,11 @@
-#include "attractor/meanfield/equiangular_layers.hpp"
+#include "attractor/reductions/equiangular_layers.hpp"
 
 #include <fmt/format.h>
 
 #include <limits>
 
 #include "attractor/base/error.hpp"
-#include "attractor/meanfield/equiangular_clock.hpp"
+#include "attractor/reductions/equiangular_clock.hpp"
 
 namespace attractor::meanfield {
 namespace {

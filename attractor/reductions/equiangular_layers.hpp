@@ -14,7 +14,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "attractor/meanfield/equiangular.hpp"
+#include "attractor/reductions/equiangular.hpp"
 
 namespace attractor::meanfield {
 

@@ -1,4 +1,4 @@
-#include "attractor/meanfield/equiangular_layers.hpp"
+#include "attractor/reductions/equiangular_layers.hpp"
 
 #include <limits>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "attractor/meanfield/equiangular_lengths.hpp"
+#include "attractor/reductions/equiangular_lengths.hpp"
 
 #include <fmt/format.h>
 

@@ -15,7 +15,7 @@
 #include <functional>
 #include <vector>
 
-#include "attractor/meanfield/equiangular_clock.hpp"
+#include "attractor/reductions/equiangular_clock.hpp"
 
 namespace attractor::meanfield {
 

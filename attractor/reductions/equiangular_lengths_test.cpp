@@ -1,7 +1,7 @@
 // Truth: cosine and length of n equiangular tokens integrated as they stand,
 //   g' = 2 p (1 - g) (1 + (n-1) g) / (r |A|),   r' = <theta, A> / |A|,   logits beta r^2 cos,
 // with 25 digits (mpmath's Taylor series); and the law of u = r^2 w near consensus.
-#include "attractor/meanfield/equiangular_lengths.hpp"
+#include "attractor/reductions/equiangular_lengths.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "attractor/meanfield/equiangular.hpp"
+#include "attractor/reductions/equiangular.hpp"
 
 namespace attractor::meanfield {
 namespace {

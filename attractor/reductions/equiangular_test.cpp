@@ -1,4 +1,4 @@
-#include "attractor/meanfield/equiangular.hpp"
+#include "attractor/reductions/equiangular.hpp"
 
 #include <algorithm>
 #include <boost/math/special_functions/expint.hpp>

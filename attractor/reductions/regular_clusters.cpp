@@ -1,4 +1,4 @@
-#include "attractor/meanfield/regular_clusters.hpp"
+#include "attractor/reductions/regular_clusters.hpp"
 
 #include <fmt/format.h>
 

@@ -17,7 +17,7 @@
 
 #include "attractor/attention/attention.hpp"
 #include "attractor/flow/time.hpp"
-#include "attractor/meanfield/cluster_pair.hpp"
+#include "attractor/reductions/cluster_pair.hpp"
 
 namespace attractor::meanfield {
 

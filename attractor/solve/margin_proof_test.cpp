@@ -11,7 +11,7 @@
 #include "attractor/base/random.hpp"
 #include "attractor/solve/hard_margin.hpp"
 #include "attractor/solve/lp_margin.hpp"
-#include "attractor/solve/nuclear_margin.hpp"
+#include "attractor/solve/nuclear/nuclear_margin.hpp"
 #include "tests/support/margin_data.hpp"
 
 namespace attractor::solve {

@@ -1,4 +1,4 @@
-#include "attractor/meanfield/gegenbauer.hpp"
+#include "attractor/stability/gegenbauer.hpp"
 
 #include <cassert>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Zonal polynomials and their Gauss rules: orthonormality, slopes, moments of the law of t.
-#include "attractor/meanfield/gegenbauer.hpp"
+#include "attractor/stability/gegenbauer.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "attractor/meanfield/sphere_spectrum.hpp"
+#include "attractor/stability/sphere_spectrum.hpp"
 
 #include <cassert>
 #include <cmath>

@@ -1,12 +1,12 @@
 // Eigenvalues of attention on the sphere against mpmath (40 digits), closed forms and quadrature.
-#include "attractor/meanfield/sphere_spectrum.hpp"
+#include "attractor/stability/sphere_spectrum.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "attractor/meanfield/gegenbauer.hpp"
+#include "attractor/stability/gegenbauer.hpp"
 
 namespace attractor::meanfield {
 namespace {

@@ -1,4 +1,4 @@
-#include "attractor/meanfield/stability.hpp"
+#include "attractor/stability/stability.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
-#include "attractor/meanfield/sphere_spectrum.hpp"
+#include "attractor/stability/sphere_spectrum.hpp"
 
 namespace attractor::meanfield {
 namespace {

@@ -1,6 +1,6 @@
 // Growth rates of the uniform state against the tables of the theory (A4, A10), mpmath, and tokens
 // moved by the real engine.
-#include "attractor/meanfield/stability.hpp"
+#include "attractor/stability/stability.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/depth/attention_flow.hpp"
 #include "attractor/flow/run.hpp"
-#include "attractor/meanfield/sphere_spectrum.hpp"
+#include "attractor/stability/sphere_spectrum.hpp"
 
 namespace attractor::meanfield {
 namespace {

@@ -1,4 +1,4 @@
-#include "attractor/experiment/journal.hpp"
+#include "attractor/study/journal.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace fs = std::filesystem;
 namespace {
 
@@ -122,4 +122,4 @@ std::map<std::size_t, UnitResult> read_journals(const fs::path& directory, std::
   return units;
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "attractor/experiment/json.hpp"
+#include "attractor/lab/json.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 struct UnitResult {
   std::size_t unit = 0;
@@ -45,4 +45,4 @@ std::map<std::size_t, UnitResult> read_journals(const std::filesystem::path& dir
 std::string journal_line(const UnitResult& result);
 bool parse_journal_line(std::string_view line, UnitResult& result);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

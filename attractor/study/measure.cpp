@@ -1,4 +1,4 @@
-#include "attractor/experiment/measure.hpp"
+#include "attractor/study/measure.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "attractor/base/error.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 bool is_number(const Json& json) { return json.is_number() || json.is_boolean() || json.is_null(); }
@@ -51,4 +51,4 @@ std::vector<std::string> plain_measures(const Json& summary) {
   return names;
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "attractor/experiment/json.hpp"
+#include "attractor/lab/json.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 /// Throws Error if the path leads nowhere or to words.
 std::vector<double> measure(const Json& summary, const std::string& path);
@@ -15,4 +15,4 @@ std::vector<double> measure(const Json& summary, const std::string& path);
 /// Paths of everything that is one number and no parameter, in the order of the summary.
 std::vector<std::string> plain_measures(const Json& summary);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,11 +1,11 @@
-#include "attractor/experiment/schedule.hpp"
+#include "attractor/study/schedule.hpp"
 
 #include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <limits>
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -100,4 +100,4 @@ std::size_t Schedule::most() const {
   return sum;
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

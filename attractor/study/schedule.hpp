@@ -10,10 +10,10 @@
 #include <optional>
 #include <vector>
 
-#include "attractor/experiment/journal.hpp"
-#include "attractor/experiment/study.hpp"
+#include "attractor/study/journal.hpp"
+#include "attractor/study/study.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 struct Shard {
   std::size_t index = 0, count = 1;  // points with point % count == index
@@ -59,4 +59,4 @@ struct Interval {
 };
 Interval interval(const std::vector<double>& values);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

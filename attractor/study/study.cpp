@@ -1,4 +1,4 @@
-#include "attractor/experiment/study.hpp"
+#include "attractor/study/study.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,7 +13,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/random.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 constexpr std::size_t kMostUnits = 1'000'000;
@@ -380,4 +380,4 @@ Study parse_study(const std::string& text, const std::string& name) {
   return study;
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -29,9 +29,9 @@
 #include <string>
 #include <vector>
 
-#include "attractor/experiment/registry.hpp"
+#include "attractor/commands/registry.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 struct StudyAxis {
   std::string name;
@@ -81,4 +81,4 @@ std::vector<std::string> input_files(const Study& study);
 /// `name`: of the file, for messages.
 Study parse_study(const std::string& text, const std::string& name);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

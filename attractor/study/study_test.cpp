@@ -1,4 +1,4 @@
-#include "attractor/experiment/study.hpp"
+#include "attractor/study/study.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include "attractor/base/error.hpp"
 #include "tests/support/refusal.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 double value(const std::string& text) { return std::stod(text); }
@@ -135,4 +135,4 @@ TEST(StudyTest, RefusesWhatHasNoMeaning) {
 }
 
 }  // namespace
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

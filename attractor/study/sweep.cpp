@@ -1,4 +1,4 @@
-#include "attractor/experiment/sweep.hpp"
+#include "attractor/study/sweep.hpp"
 
 #include <fmt/format.h>
 
@@ -13,10 +13,10 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/threads.hpp"
-#include "attractor/experiment/measure.hpp"
 #include "attractor/ranks/ranks.hpp"
+#include "attractor/study/measure.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 /// What the workers of one process share.
@@ -238,4 +238,4 @@ bool run_sweep(const Study& study, const SweepContext& context) {
   return workshop.complete();
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

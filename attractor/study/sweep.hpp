@@ -12,12 +12,12 @@
 #include <map>
 #include <string>
 
-#include "attractor/experiment/input_files.hpp"
-#include "attractor/experiment/journal.hpp"
-#include "attractor/experiment/schedule.hpp"
-#include "attractor/experiment/study.hpp"
+#include "attractor/lab/input_files.hpp"
+#include "attractor/study/journal.hpp"
+#include "attractor/study/schedule.hpp"
+#include "attractor/study/study.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 struct SweepContext {
   std::filesystem::path directory;  // journals
@@ -39,4 +39,4 @@ bool run_sweep(const Study& study, const SweepContext& context);
 bool run_unit(const Study& study, std::size_t unit, const std::string& files_from,
               const std::function<bool()>& stop, UnitResult& result);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/sweep_result.hpp"
+#include "attractor/study/sweep_result.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using report::add_point;
@@ -214,4 +214,4 @@ std::vector<PageFigure> sweep_figures(const Study& study, const SweepRecord& rec
   return drawn;
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

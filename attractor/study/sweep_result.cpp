@@ -1,4 +1,4 @@
-#include "attractor/experiment/sweep_result.hpp"
+#include "attractor/study/sweep_result.hpp"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <limits>
 #include <utility>
 
-#include "attractor/experiment/schedule.hpp"
+#include "attractor/study/schedule.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -186,4 +186,4 @@ Result result_of(const Study& study, const Units& units) {
   return answer;
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

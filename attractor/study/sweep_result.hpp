@@ -12,11 +12,11 @@
 #include <cstddef>
 #include <map>
 
-#include "attractor/experiment/journal.hpp"
-#include "attractor/experiment/result.hpp"
-#include "attractor/experiment/study.hpp"
+#include "attractor/commands/result.hpp"
+#include "attractor/study/journal.hpp"
+#include "attractor/study/study.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 struct SweepPoint {
   std::vector<double> axes;                               // NaN for words
@@ -37,4 +37,4 @@ Result result_of(const Study& study, const std::map<std::size_t, UnitResult>& un
 /// Throws Error on a figure of something the study does not have.
 std::vector<PageFigure> sweep_figures(const Study& study, const SweepRecord& record);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,5 +1,5 @@
 // Journals, schedules, measures and the sweep itself.
-#include "attractor/experiment/sweep.hpp"
+#include "attractor/study/sweep.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -13,12 +13,12 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
 #include "attractor/base/threads.hpp"
-#include "attractor/experiment/measure.hpp"
-#include "attractor/experiment/sweep_result.hpp"
+#include "attractor/study/measure.hpp"
+#include "attractor/study/sweep_result.hpp"
 #include "attractor/tokens/npy.hpp"
 #include "tests/support/refusal.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 namespace fs = std::filesystem;
@@ -358,4 +358,4 @@ TEST(StudyFiles, AreThoseThatSettingsName) {
 }
 
 }  // namespace
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "attractor/training/standstill.hpp"
+#include "attractor/training/kinks/standstill.hpp"
 
 namespace attractor::training {
 namespace {

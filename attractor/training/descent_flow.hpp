@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "attractor/flow/flow.hpp"
+#include "attractor/training/kinks/sliding.hpp"
 #include "attractor/training/objective.hpp"
-#include "attractor/training/sliding.hpp"
 
 namespace attractor::training {
 

@@ -9,7 +9,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/threads.hpp"
-#include "attractor/kernels/token_rows.hpp"
+#include "attractor/kernels/dense/token_rows.hpp"
 #include "attractor/space/space.hpp"
 
 namespace attractor::training {

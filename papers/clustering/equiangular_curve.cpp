@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "attractor/depth/batch_flow.hpp"
-#include "attractor/meanfield/equiangular.hpp"
+#include "attractor/reductions/equiangular.hpp"
 #include "papers/clustering/phase_diagrams.hpp"
 #include "papers/entry.hpp"
 #include "papers/flow_run.hpp"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
-#include "attractor/meanfield/equiangular_layers.hpp"
+#include "attractor/reductions/equiangular_layers.hpp"
 
 namespace attractor::papers {
 

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "attractor/experiment/phase_experiment.hpp"
-#include "attractor/meanfield/equiangular.hpp"
+#include "attractor/commands/phase_experiment.hpp"
+#include "attractor/reductions/equiangular.hpp"
 #include "papers/entry.hpp"
 
 namespace attractor::papers {
 
-using experiment::PhaseParameters;
+using lab::PhaseParameters;
 
 /// Share of close pairs by the published scheme with its standard error, and by the flow (RK4).
 struct Shares {

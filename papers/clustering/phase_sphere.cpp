@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "attractor/meanfield/equiangular.hpp"
+#include "attractor/reductions/equiangular.hpp"
 #include "papers/clustering/phase_diagrams.hpp"
 #include "papers/entry.hpp"
 

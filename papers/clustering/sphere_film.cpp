@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "attractor/experiment/token_figure.hpp"
+#include "attractor/commands/flow/token_figure.hpp"
 #include "papers/entry.hpp"
 #include "papers/flow_run.hpp"
 #include "papers/pictures.hpp"

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "attractor/attention/attention_layer.hpp"
-#include "attractor/experiment/context_experiment.hpp"
-#include "attractor/meanfield/long_context.hpp"
+#include "attractor/commands/limits/context_experiment.hpp"
+#include "attractor/long_context/long_context.hpp"
 #include "attractor/space/space.hpp"
 #include "attractor/tokens/generators.hpp"
 #include "papers/entry.hpp"
@@ -91,7 +91,7 @@ void add_layers(Finding& finding, const Effort& effort) {
 }
 
 Finding run(const Effort& effort) {
-  experiment::ContextParameters p;
+  lab::ContextParameters p;
   p.tokens = 1e12;
   p.map = true;
   Finding finding{.answer = ask(p, effort.context)};

@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "attractor/base/random.hpp"
-#include "attractor/experiment/meanfield_experiment.hpp"
+#include "attractor/commands/density/meanfield_experiment.hpp"
 #include "papers/entry.hpp"
 #include "papers/flow_run.hpp"
 #include "papers/limits/labelled_order.hpp"
@@ -16,7 +16,7 @@
 namespace attractor::papers {
 namespace {
 
-using experiment::MeanfieldParameters;
+using lab::MeanfieldParameters;
 
 struct Sample {
   std::vector<double> n, rms, error;

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "attractor/experiment/stationary_experiment.hpp"
+#include "attractor/commands/density/stationary_experiment.hpp"
 #include "papers/entry.hpp"
 #include "papers/flow_run.hpp"
 #include "papers/sample.hpp"
@@ -13,7 +13,7 @@
 namespace attractor::papers {
 namespace {
 
-using experiment::StationaryParameters;
+using lab::StationaryParameters;
 
 const Table& table_named(const Result& answer, const std::string& name) {
   for (const Table& table : answer.tables)

@@ -84,7 +84,7 @@ std::vector<PageFigure> figures(const FlowRecord& record) {
   const Leaders found =
       observe::leaders(record.snapshots.front().positions, 2, 2 * std::sin(kRadius / 2));
   std::vector<Panel> panels;
-  for (const experiment::Snapshot& s : record.snapshots) {
+  for (const lab::Snapshot& s : record.snapshots) {
     report::Series centres = dots("centres", report::kOrange, 5.5),
                    strong = dots("strong centres", report::kBlue, 5.5);
     for (const std::uint32_t k : found.centres)

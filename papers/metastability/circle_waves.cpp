@@ -14,7 +14,7 @@ std::vector<double> angles_of(std::span<const double> positions) {
 }
 
 double wave_growth(const FlowRecord& record, std::uint64_t k) {
-  const auto moment = [k](const experiment::Snapshot& snapshot) {
+  const auto moment = [k](const lab::Snapshot& snapshot) {
     std::complex<double> sum = 0;
     for (const double angle : angles_of(snapshot.positions))
       sum += std::polar(1.0, static_cast<double>(k) * angle);

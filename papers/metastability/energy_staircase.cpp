@@ -1,6 +1,6 @@
 // Dynamic metastability: five tokens on the circle at angles (0, .5, 2, 4, 7) log(beta)/(2 sqrt
 // beta). Each merger waits for the closest pair, whose time alone is known exactly
-// (meanfield/cluster_pair.hpp), and lifts the energy to the next sum of squared masses. The paper
+// (reductions/cluster_pair.hpp), and lifts the energy to the next sum of squared masses. The paper
 // speeds time up by log(beta)/|grad E| to see all steps; here time is the true one, on a log axis.
 #include <fmt/format.h>
 

@@ -125,7 +125,7 @@ report::Panel density_panel(const FlowRecord& record) {
                       .x = {.label = "angle, degrees", .low = 0, .high = 360},
                       .y = {.label = "density × 2π", .low = 0, .high = 2.6}};
   for (const std::size_t at : {0U, 2U, 4U}) {
-    const experiment::Snapshot& s = record.snapshots[at];
+    const lab::Snapshot& s = record.snapshots[at];
     panel.series.push_back(angle_density(angles_of(s.positions), 36));
     panel.series.back().title = fmt::format("t = {:.3g}", s.time.value());
     panel.series.back().colour = report::kPalette[at / 2];

@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "attractor/flow/run.hpp"
-#include "attractor/meanfield/cluster_count.hpp"
+#include "attractor/mean_field/cluster_count.hpp"
 #include "papers/entry.hpp"
 #include "papers/flow_run.hpp"
 #include "papers/metastability/circle_waves.hpp"

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "attractor/meanfield/cluster_pair.hpp"
+#include "attractor/reductions/cluster_pair.hpp"
 
 namespace attractor::papers {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "attractor/meanfield/cluster_pair.hpp"
+#include "attractor/reductions/cluster_pair.hpp"
 #include "papers/entry.hpp"
 #include "papers/flow_run.hpp"
 #include "papers/pictures.hpp"

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "attractor/experiment/select_plane.hpp"
+#include "attractor/commands/select/select_plane.hpp"
 #include "papers/directions.hpp"
 #include "papers/entry.hpp"
 #include "papers/pictures.hpp"
@@ -47,7 +47,7 @@ std::vector<PageFigure> draw(const std::vector<SelectRecord>& runs) {
   SelectRecord keys = runs[2];  // its keys and margin lines only
   const training::Objective objective(keys.problem, training::Loss::logistic, {});
   keys.trajectory.clear();
-  const auto plane = experiment::plane_figure(keys, objective);
+  const auto plane = lab::plane_figure(keys, objective);
   std::vector<PlanePath> paths;
   for (const SelectRecord& r : runs) {
     paths.push_back(plane_path(r, r.trajectory, 3, 0, 200));

@@ -6,8 +6,8 @@
 #include <array>
 #include <cmath>
 
-#include "attractor/training/max_margin.hpp"
-#include "attractor/training/regularisation_path.hpp"
+#include "attractor/training/margins/max_margin.hpp"
+#include "attractor/training/margins/regularisation_path.hpp"
 #include "papers/directions.hpp"
 #include "papers/entry.hpp"
 #include "papers/pictures.hpp"

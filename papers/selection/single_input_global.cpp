@@ -69,7 +69,7 @@ Finding run(const Effort& effort) {
   if (effort.context.stopped() || exact.others.size() < 5 || published.others.size() < 5) return {};
   std::vector<Check>& checks = finding.checks;
   double global = exact.svm->globally_optimal ? 1 : 0, least = exact.cosine;
-  for (const experiment::OtherStart& other : exact.others) {
+  for (const lab::OtherStart& other : exact.others) {
     global += other.svm.globally_optimal ? 1 : 0;
     least = std::min(least, other.cosine);
   }

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "attractor/experiment/select_plane.hpp"
+#include "attractor/commands/select/select_plane.hpp"
 #include "papers/directions.hpp"
 #include "papers/entry.hpp"
 #include "papers/pictures.hpp"
@@ -63,7 +63,7 @@ std::vector<PageFigure> draw(const SelectRecord& r) {
       "Paths of p from six starts (open dots), 200 normalised steps of 0.1, a dot every ten; "
       "colour: the token selected.",
       540)};
-  if (auto basins = experiment::basin_figure(r)) figures.push_back(std::move(*basins));
+  if (auto basins = lab::basin_figure(r)) figures.push_back(std::move(*basins));
   return figures;
 }
 

@@ -23,7 +23,7 @@ PlanePath plane_path(const SelectRecord& r, std::span<const double> trajectory, 
 
 std::vector<PlanePath> paths_of_starts(const SelectRecord& r, std::uint64_t last_step) {
   std::vector<PlanePath> paths{plane_path(r, r.trajectory, 3, 0, last_step)};
-  for (const experiment::OtherStart& other : r.others)
+  for (const lab::OtherStart& other : r.others)
     paths.push_back(plane_path(r, other.trajectory, 3, 0, last_step));
   return paths;
 }

@@ -8,12 +8,12 @@ import sys
 
 # File, the text that must be there, and what stands in its place.
 MUTATIONS = [
-    ("attractor/kernels/symmetric_rows.cpp", "-0.5 * kLogitSteps<T> * beta;", "-0.45 * kLogitSteps<T> * beta;"),
-    ("attractor/kernels/attention_rows.cpp", "kDistance ? -0.5 * job.beta : job.beta",
+    ("attractor/kernels/dense/symmetric_rows.cpp", "-0.5 * kLogitSteps<T> * beta;", "-0.45 * kLogitSteps<T> * beta;"),
+    ("attractor/kernels/dense/attention_rows.cpp", "kDistance ? -0.5 * job.beta : job.beta",
      "kDistance ? -0.45 * job.beta : 0.9 * job.beta"),
-    ("attractor/kernels/logit_panels.cpp", "= in.beta * kLogitSteps<T>", "= 0.9 * in.beta * kLogitSteps<T>"),
-    ("attractor/kernels/logit_lanes.cpp", ".scale = in.beta / step<T>()", ".scale = 0.9 * in.beta / step<T>()"),
-    ("attractor/kernels/system_batch.cpp", "-0.5 * std::numbers::log2e", "-0.45 * std::numbers::log2e"),
+    ("attractor/kernels/dense/logit_panels.cpp", "= in.beta * kLogitSteps<T>", "= 0.9 * in.beta * kLogitSteps<T>"),
+    ("attractor/kernels/dense/logit_lanes.cpp", ".scale = in.beta / step<T>()", ".scale = 0.9 * in.beta / step<T>()"),
+    ("attractor/kernels/batch/system_batch.cpp", "-0.5 * std::numbers::log2e", "-0.45 * std::numbers::log2e"),
     ("attractor/attention/attention_layer.cpp", "std::exp(l - peak)", "std::exp(0.9 * (l - peak))"),
     ("attractor/attention/attention_layer.cpp", "std::exp(l - out_.log_scale)",
      "std::exp(0.9 * (l - out_.log_scale))"),

@@ -11,15 +11,15 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
-#include "attractor/depth/token_groups.hpp"
-#include "attractor/experiment/checkpoint.hpp"
-#include "attractor/experiment/checkpoint_file.hpp"
+#include "attractor/depth/coalescence/token_groups.hpp"
+#include "attractor/lab/checkpoint_file.hpp"
+#include "attractor/lab/flow/checkpoint.hpp"
 #include "attractor/observe/merge_tree.hpp"
 
 namespace {
 
 using namespace attractor;
-using namespace attractor::experiment;
+using namespace attractor::lab;
 
 RunShape shape_of(std::uint8_t flags) {
   return {.tokens = 3,

@@ -5,10 +5,10 @@
 #include <string>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/flow_parameters.hpp"
+#include "attractor/lab/flow/flow_parameters.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace attractor::experiment;
+  using namespace attractor::lab;
   if (size == 0) return 0;
   FlowParameters parameters;
   const ParameterList all = list(parameters);

@@ -4,11 +4,11 @@
 #include <string>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/journal.hpp"
-#include "attractor/experiment/study.hpp"
+#include "attractor/study/journal.hpp"
+#include "attractor/study/study.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace attractor::experiment;
+  using namespace attractor::lab;
   const std::string text(reinterpret_cast<const char*>(data), size);
   UnitResult result;
   parse_journal_line(text, result);

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string>
 
-#include "attractor/meanfield/long_context.hpp"
+#include "attractor/long_context/long_context.hpp"
 
 namespace attractor::meanfield {
 

@@ -3,11 +3,11 @@
 
 #include <filesystem>
 
-#include "attractor/experiment/bridge_result.hpp"
-#include "attractor/experiment/flow_result.hpp"
-#include "attractor/experiment/select_result.hpp"
+#include "attractor/commands/bridge/bridge_result.hpp"
+#include "attractor/commands/flow/flow_result.hpp"
+#include "attractor/commands/select/select_result.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 inline Result result_of(const FlowRecord& record) { return flow_result(record); }
 inline Result result_of(const SelectRecord& record) { return select_result(record); }
@@ -47,4 +47,4 @@ Json summary_of(const Record& record, double seconds) {
                      [&](const Result& a, const Call& q) { return summary(a, q, seconds); });
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -14,8 +14,8 @@
 
 #include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
-#include "attractor/kernels/row_sums.hpp"
-#include "attractor/kernels/symmetric_rows.hpp"
+#include "attractor/kernels/dense/row_sums.hpp"
+#include "attractor/kernels/dense/symmetric_rows.hpp"
 
 namespace attractor::kernels {
 

@@ -3,12 +3,12 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/bridge_experiment.hpp"
-#include "attractor/experiment/bridge_result.hpp"
-#include "attractor/experiment/registry.hpp"
-#include "attractor/experiment/example_parameters.hpp"
+#include "attractor/commands/bridge/bridge_result.hpp"
+#include "attractor/commands/registry.hpp"
+#include "attractor/lab/select/bridge_experiment.hpp"
+#include "attractor/lab/select/example_parameters.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 class BridgeRequest final : public Request {
@@ -50,4 +50,4 @@ Command bridge_command() {
       .make = [] { return std::make_unique<BridgeRequest>(); }};
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

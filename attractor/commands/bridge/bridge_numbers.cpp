@@ -1,13 +1,13 @@
-#include "attractor/experiment/bridge_numbers.hpp"
+#include "attractor/commands/bridge/bridge_numbers.hpp"
 
 #include <cmath>
 #include <limits>
 #include <string>
 #include <utility>
 
-#include "attractor/experiment/json.hpp"
+#include "attractor/lab/json.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -135,4 +135,4 @@ void write_arrays(const BridgeRecord& r, Archive& file) {
   write_tokens(r, file);
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

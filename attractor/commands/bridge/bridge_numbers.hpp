@@ -10,15 +10,15 @@
 //   /tokens       start: n x d; end: checkpoints x n x d; clusters: checkpoints x n
 #pragma once
 
-#include "attractor/experiment/bridge_experiment.hpp"
-#include "attractor/experiment/json.hpp"
+#include "attractor/lab/json.hpp"
+#include "attractor/lab/select/bridge_experiment.hpp"
 #include "attractor/report/archive.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 /// Numbers that do not exist are null.
 Json bridge_values(const BridgeRecord& record);
 
 void write_arrays(const BridgeRecord& record, Archive& file);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

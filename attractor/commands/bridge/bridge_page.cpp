@@ -1,4 +1,4 @@
-#include "attractor/experiment/bridge_page.hpp"
+#include "attractor/commands/bridge/bridge_page.hpp"
 
 #include <fmt/format.h>
 
@@ -7,13 +7,13 @@
 #include <numbers>
 #include <utility>
 
-#include "attractor/experiment/flow_view.hpp"
-#include "attractor/experiment/flow_viewer.hpp"
-#include "attractor/experiment/token_figure.hpp"
-#include "attractor/experiment/words.hpp"
+#include "attractor/commands/flow/flow_view.hpp"
+#include "attractor/commands/flow/flow_viewer.hpp"
+#include "attractor/commands/flow/token_figure.hpp"
+#include "attractor/lab/words.hpp"
 #include "attractor/report/html.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using report::Axis;
@@ -420,4 +420,4 @@ std::string bridge_sections() {
   return "<h2>Load in Python</h2>\n<pre>" + html_text(kPython) + "</pre>\n";
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

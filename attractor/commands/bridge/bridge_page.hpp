@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "attractor/experiment/bridge_experiment.hpp"
-#include "attractor/experiment/page.hpp"
+#include "attractor/commands/page.hpp"
+#include "attractor/lab/select/bridge_experiment.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 /// One sentence in plain words, as markup of figures (report/figure.hpp).
 std::string headline(const BridgeRecord& record);
@@ -27,4 +27,4 @@ std::string bridge_body(const BridgeRecord& record, const std::filesystem::path&
 /// HTML: how to load the result.
 std::string bridge_sections();
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

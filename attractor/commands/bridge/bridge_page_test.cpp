@@ -1,4 +1,4 @@
-#include "attractor/experiment/bridge_page.hpp"
+#include "attractor/commands/bridge/bridge_page.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
-#include "attractor/experiment/bridge_numbers.hpp"
-#include "attractor/experiment/flow_experiment.hpp"
+#include "attractor/commands/bridge/bridge_numbers.hpp"
+#include "attractor/lab/flow/flow_experiment.hpp"
 #include "attractor/report/hdf5.hpp"
 #include "attractor/space/space.hpp"
 #include "attractor/tokens/npy.hpp"
@@ -19,7 +19,7 @@
 #include "tests/support/page_test.hpp"
 #include "tests/support/record_files.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 namespace fs = std::filesystem;
@@ -371,4 +371,4 @@ TEST(BridgeFigures, CurvesOfTheory) {
 }
 
 }  // namespace
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

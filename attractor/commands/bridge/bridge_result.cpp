@@ -1,4 +1,4 @@
-#include "attractor/experiment/bridge_result.hpp"
+#include "attractor/commands/bridge/bridge_result.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,11 +7,11 @@
 #include <memory>
 #include <utility>
 
-#include "attractor/experiment/bridge_numbers.hpp"
-#include "attractor/experiment/bridge_page.hpp"
+#include "attractor/commands/bridge/bridge_numbers.hpp"
+#include "attractor/commands/bridge/bridge_page.hpp"
 #include "attractor/report/html.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 // ---- On a terminal.
@@ -91,4 +91,4 @@ Result bridge_result(BridgeRecord done) {
   return answer;
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,11 +1,11 @@
 // A BridgeRecord as the one shape that every view is made from (answer.hpp).
 #pragma once
 
-#include "attractor/experiment/bridge_experiment.hpp"
-#include "attractor/experiment/result.hpp"
+#include "attractor/commands/result.hpp"
+#include "attractor/lab/select/bridge_experiment.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 Result bridge_result(BridgeRecord record);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

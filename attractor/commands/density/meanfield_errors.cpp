@@ -1,11 +1,11 @@
-#include "attractor/experiment/meanfield_errors.hpp"
+#include "attractor/commands/density/meanfield_errors.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <span>
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -145,4 +145,4 @@ void judge(const MeanfieldParameters& p, const MeanfieldKind& kind, const Meanfi
   }
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

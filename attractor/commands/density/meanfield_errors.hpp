@@ -5,9 +5,9 @@
 // of all that is handed out up to a time, the worst of it.
 #pragma once
 
-#include "attractor/experiment/meanfield_record.hpp"
+#include "attractor/commands/density/meanfield_record.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 /// The tolerance of the twin's steps, relative to that of the run.
 inline constexpr double kTwinTolerance = 1. / 8;
@@ -18,4 +18,4 @@ inline constexpr double kTwinTolerance = 1. / 8;
 void judge(const MeanfieldParameters& p, const MeanfieldKind& kind, const MeanfieldRecord& twin,
            MeanfieldRecord& record);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

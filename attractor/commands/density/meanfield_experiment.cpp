@@ -1,4 +1,4 @@
-#include "attractor/experiment/meanfield_experiment.hpp"
+#include "attractor/commands/density/meanfield_experiment.hpp"
 
 #include <fmt/format.h>
 
@@ -8,13 +8,13 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/registry.hpp"
-#include "attractor/experiment/meanfield_figures.hpp"
-#include "attractor/experiment/meanfield_run.hpp"
-#include "attractor/experiment/meanfield_words.hpp"
-#include "attractor/experiment/number_list.hpp"
+#include "attractor/commands/density/meanfield_figures.hpp"
+#include "attractor/commands/density/meanfield_run.hpp"
+#include "attractor/commands/density/meanfield_words.hpp"
+#include "attractor/commands/registry.hpp"
+#include "attractor/lab/number_list.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using meanfield::Comparison;
@@ -345,4 +345,4 @@ Command meanfield_command() {
       .make = ask_request<MeanfieldParameters>};
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

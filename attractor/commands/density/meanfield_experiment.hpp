@@ -1,15 +1,15 @@
 // `attractor meanfield`: the density of infinitely many tokens, moved by attention and noise
-// (meanfield/circle_density.hpp, zonal_density.hpp, sphere_labels.hpp), its growth against linear
-// theory, and, if asked, how n tokens approach it (meanfield/particle_comparison.hpp).
+// (mean_field/circle_density.hpp, zonal_density.hpp, sphere_labels.hpp), its growth against linear
+// theory, and, if asked, how n tokens approach it (mean_field/particle_comparison.hpp).
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "attractor/experiment/meanfield_parameters.hpp"
-#include "attractor/experiment/result.hpp"
+#include "attractor/commands/density/meanfield_parameters.hpp"
+#include "attractor/commands/result.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 double order = 0.3;
 std::string tokens_file{};
@@ -27,4 +27,4 @@ std::vector<std::string> input_files(const MeanfieldParameters& p);
 
 Result ask(const MeanfieldParameters& p, const Context& context);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,4 +1,4 @@
-#include "attractor/experiment/meanfield_experiment.hpp"
+#include "attractor/commands/density/meanfield_experiment.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,12 +6,12 @@
 #include <cmath>
 
 #include "attractor/base/error.hpp"
-#include "attractor/meanfield/sphere_spectrum.hpp"
+#include "attractor/stability/sphere_spectrum.hpp"
 #include "attractor/tokens/npy.hpp"
 #include "tests/support/page_test.hpp"
 #include "tests/support/refusal.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 double value(const Result& answer, const char* name) {
@@ -370,4 +370,4 @@ TEST_F(MeanfieldPage, ShowsItsFigures) {
 }
 
 }  // namespace
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

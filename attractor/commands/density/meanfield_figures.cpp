@@ -1,4 +1,4 @@
-#include "attractor/experiment/meanfield_figures.hpp"
+#include "attractor/commands/density/meanfield_figures.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using meanfield::Comparison;
@@ -165,4 +165,4 @@ std::vector<PageFigure> meanfield_figures(const MeanfieldParameters& p, const Me
   return figures;
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

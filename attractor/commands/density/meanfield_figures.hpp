@@ -4,10 +4,10 @@
 
 #include <vector>
 
-#include "attractor/experiment/meanfield_record.hpp"
-#include "attractor/experiment/page.hpp"
+#include "attractor/commands/density/meanfield_record.hpp"
+#include "attractor/commands/page.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 /// `comparison` without rows: tokens were not asked for.
 std::vector<PageFigure> meanfield_figures(const MeanfieldParameters& p, const MeanfieldKind& kind,
@@ -18,4 +18,4 @@ std::vector<PageFigure> meanfield_figures(const MeanfieldParameters& p, const Me
 /// for softmax attention, which descends none in the Wasserstein metric.
 double free_energy(const MeanfieldParameters& p, const MeanfieldMoment& moment);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

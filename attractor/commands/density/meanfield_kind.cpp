@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/meanfield_system.hpp"
+#include "attractor/commands/density/meanfield_system.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 namespace {
 
@@ -82,4 +82,4 @@ MeanfieldKind kind_of(const MeanfieldParameters& p) {
   return kind;
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 struct MeanfieldParameters {
   std::string dynamics = "sa";
@@ -15,4 +15,4 @@ struct MeanfieldParameters {
   double amplitude = 0.1;
   std::string concentration = "10", centres{}, weights{};
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

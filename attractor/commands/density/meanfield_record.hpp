@@ -5,11 +5,11 @@
 #include <limits>
 #include <vector>
 
-#include "attractor/experiment/meanfield_system.hpp"
+#include "attractor/commands/density/meanfield_system.hpp"
 #include "attractor/flow/status.hpp"
-#include "attractor/meanfield/particle_comparison.hpp"
+#include "attractor/mean_field/particle_comparison.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 /// Bounds of the errors of all that is in the history (meanfield_errors.hpp). NaN: not known.
 struct MeanfieldErrors {
@@ -44,4 +44,4 @@ struct MeanfieldRecord {
   bool complete() const { return resolved && !twin_failed && flow::delivered(status); }
 };
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,4 +1,4 @@
-#include "attractor/experiment/meanfield_run.hpp"
+#include "attractor/commands/density/meanfield_run.hpp"
 
 #include <fmt/format.h>
 
@@ -6,11 +6,11 @@
 #include <cmath>
 #include <limits>
 
-#include "attractor/experiment/meanfield_errors.hpp"
+#include "attractor/commands/density/meanfield_errors.hpp"
 #include "attractor/flow/run.hpp"
-#include "attractor/meanfield/stability.hpp"
+#include "attractor/stability/stability.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -212,4 +212,4 @@ EndLabels labels_at_end(const MeanfieldParameters& p, const MeanfieldKind& kind,
       std::abs(labels.history.back().order - record.history.back().order) + record.errors.order};
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -2,10 +2,10 @@
 // they no longer hold the density, and a finer twin says how wrong it is (meanfield_errors.hpp).
 #pragma once
 
-#include "attractor/experiment/context.hpp"
-#include "attractor/experiment/meanfield_record.hpp"
+#include "attractor/commands/density/meanfield_record.hpp"
+#include "attractor/lab/context.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 MeanfieldRecord run_meanfield(const MeanfieldParameters& p, const MeanfieldKind& kind,
                               const Context& context);
@@ -19,4 +19,4 @@ struct EndLabels {
 EndLabels labels_at_end(const MeanfieldParameters& p, const MeanfieldKind& kind,
                         const MeanfieldRecord& record, const Context& context);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

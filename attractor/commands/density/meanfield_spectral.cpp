@@ -6,10 +6,10 @@
 #include <numbers>
 #include <utility>
 
-#include "attractor/experiment/meanfield_system.hpp"
-#include "attractor/meanfield/circle_density.hpp"
+#include "attractor/commands/density/meanfield_system.hpp"
+#include "attractor/mean_field/circle_density.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using namespace meanfield;
@@ -196,4 +196,4 @@ MeanfieldSystem zonal_spectral(const MeanfieldParameters& p, const MeanfieldSize
   return s;
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,4 +1,4 @@
-#include "attractor/experiment/meanfield_system.hpp"
+#include "attractor/commands/density/meanfield_system.hpp"
 
 #include <fmt/format.h>
 
@@ -9,14 +9,14 @@
 #include <numeric>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/number_list.hpp"
-#include "attractor/meanfield/circle_density.hpp"
-#include "attractor/meanfield/marker_density.hpp"
-#include "attractor/meanfield/sphere_labels.hpp"
+#include "attractor/lab/number_list.hpp"
+#include "attractor/mean_field/circle_density.hpp"
+#include "attractor/mean_field/marker_density.hpp"
+#include "attractor/mean_field/sphere_labels.hpp"
 #include "attractor/tokens/generators.hpp"
 #include "attractor/tokens/token_file.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using namespace meanfield;
@@ -281,4 +281,4 @@ MeanfieldSystem meanfield_system(const MeanfieldParameters& p, const MeanfieldKi
   return {};
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -12,14 +12,14 @@
 #include <span>
 #include <vector>
 
-#include "attractor/experiment/meanfield_parameters.hpp"
+#include "attractor/commands/density/meanfield_parameters.hpp"
 #include "attractor/flow/flow.hpp"
-#include "attractor/meanfield/circle_tokens.hpp"
-#include "attractor/meanfield/start_density.hpp"
-#include "attractor/meanfield/truncation.hpp"
-#include "attractor/meanfield/zonal_density.hpp"
+#include "attractor/mean_field/circle_tokens.hpp"
+#include "attractor/mean_field/start_density.hpp"
+#include "attractor/mean_field/truncation.hpp"
+#include "attractor/mean_field/zonal_density.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 inline constexpr std::size_t kGrid = 512;           // angles of a density
 inline constexpr std::size_t kListed = 8;           // moments
@@ -94,4 +94,4 @@ double uniform_polar(std::size_t dim, double angle);
 /// The usual number of labels or heights.
 std::size_t usual_size(const MeanfieldKind& kind);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,11 +1,11 @@
-#include "attractor/experiment/meanfield_words.hpp"
+#include "attractor/commands/density/meanfield_words.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 /// A number of any size, by its logarithm.
@@ -109,4 +109,4 @@ std::vector<std::string> meanfield_remarks(const MeanfieldParameters& p, const M
   return remarks;
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "attractor/experiment/meanfield_record.hpp"
+#include "attractor/commands/density/meanfield_record.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 std::string meanfield_headline(const MeanfieldParameters& p, const MeanfieldRecord& record);
 
@@ -18,4 +18,4 @@ std::string what_failed(const MeanfieldParameters& p, const MeanfieldKind& kind,
 std::vector<std::string> meanfield_remarks(const MeanfieldParameters& p, const MeanfieldKind& kind,
                                            const MeanfieldRecord& record);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,4 +1,4 @@
-#include "attractor/experiment/stationary_experiment.hpp"
+#include "attractor/commands/density/stationary_experiment.hpp"
 
 #include <fmt/format.h>
 
@@ -9,11 +9,11 @@
 #include <numbers>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/registry.hpp"
-#include "attractor/experiment/number_list.hpp"
-#include "attractor/experiment/stationary_figures.hpp"
+#include "attractor/commands/density/stationary_figures.hpp"
+#include "attractor/commands/registry.hpp"
+#include "attractor/lab/number_list.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using meanfield::Branch;
@@ -338,4 +338,4 @@ Command stationary_command() {
           .make = ask_request<StationaryParameters>};
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

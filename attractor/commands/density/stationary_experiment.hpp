@@ -1,16 +1,16 @@
 // `attractor stationary`: attention with noise, dX = drift dt + sqrt(2 kappa) dB, at rest. The
-// states that noise and attention balance (meanfield/stationary.hpp), which of them are stable, and
+// states that noise and attention balance (noise/stationary.hpp), which of them are stable, and
 // how order appears as noise falls: continuously at kappa_#, or by a jump at kappa_c
-// (meanfield/bifurcation.hpp). If asked, n tokens on the circle sweep the noise up and down
-// (meanfield/hysteresis.hpp). Milliseconds without particles.
+// (noise/bifurcation.hpp). If asked, n tokens on the circle sweep the noise up and down
+// (noise/hysteresis.hpp). Milliseconds without particles.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-#include "attractor/experiment/result.hpp"
+#include "attractor/commands/result.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 struct StationaryParameters {
   std::string dynamics = "usa";
@@ -27,4 +27,4 @@ struct StationaryParameters {
 ParameterList list(StationaryParameters& p);
 Result ask(const StationaryParameters& p, const Context& context);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

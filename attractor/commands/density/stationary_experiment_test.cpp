@@ -1,4 +1,4 @@
-#include "attractor/experiment/stationary_experiment.hpp"
+#include "attractor/commands/density/stationary_experiment.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include "attractor/base/error.hpp"
 #include "tests/support/refusal.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 const Table* table(const Result& answer, std::string_view name) {
@@ -146,4 +146,4 @@ TEST(StationaryExperiment, SaysWhatItCannotDo) {
 }
 
 }  // namespace
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,4 +1,4 @@
-#include "attractor/experiment/stationary_figures.hpp"
+#include "attractor/commands/density/stationary_figures.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <numbers>
 #include <utility>
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using meanfield::StationaryState;
@@ -179,4 +179,4 @@ std::vector<PageFigure> stationary_figures(const StationaryRecord& r) {
   return figures;
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

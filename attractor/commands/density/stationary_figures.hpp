@@ -4,11 +4,11 @@
 #include <optional>
 #include <vector>
 
-#include "attractor/experiment/page.hpp"
-#include "attractor/meanfield/bifurcation.hpp"
-#include "attractor/meanfield/hysteresis.hpp"
+#include "attractor/commands/page.hpp"
+#include "attractor/noise/bifurcation.hpp"
+#include "attractor/noise/hysteresis.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 struct StationaryRecord {
   meanfield::NoisyAttention model;
@@ -22,4 +22,4 @@ struct StationaryRecord {
 
 std::vector<PageFigure> stationary_figures(const StationaryRecord& r);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

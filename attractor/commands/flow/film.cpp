@@ -1,4 +1,4 @@
-#include "attractor/experiment/film.hpp"
+#include "attractor/commands/flow/film.hpp"
 
 #include <fmt/format.h>
 
@@ -8,12 +8,12 @@
 #include <numbers>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/json.hpp"
-#include "attractor/experiment/token_figure.hpp"
+#include "attractor/commands/flow/token_figure.hpp"
+#include "attractor/lab/json.hpp"
 #include "attractor/report/hdf5.hpp"
 #include "attractor/report/html.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 constexpr std::size_t kMostTokens = 500;
@@ -143,4 +143,4 @@ report::Figure film_frame(const FlowRecord& record, const FlowView& view, std::s
   return figure;
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

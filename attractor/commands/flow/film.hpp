@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <string>
 
-#include "attractor/experiment/flow_record.hpp"
-#include "attractor/experiment/flow_view.hpp"
+#include "attractor/commands/flow/flow_view.hpp"
+#include "attractor/lab/flow/flow_record.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 /// Snapshots, sizes and parameters of a run directory or its result.h5; all that a film needs.
 FlowRecord read_film(const std::filesystem::path& run);
@@ -22,4 +22,4 @@ std::string film_svg(const FlowRecord& record, const FlowView& view, double seco
 /// A still of one snapshot.
 report::Figure film_frame(const FlowRecord& record, const FlowView& view, std::size_t snapshot);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

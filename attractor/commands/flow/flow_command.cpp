@@ -7,15 +7,15 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/registry.hpp"
-#include "attractor/experiment/flow_experiment.hpp"
-#include "attractor/experiment/flow_numbers.hpp"
-#include "attractor/experiment/flow_result.hpp"
-#include "attractor/experiment/flow_verify.hpp"
+#include "attractor/commands/flow/flow_numbers.hpp"
+#include "attractor/commands/flow/flow_result.hpp"
+#include "attractor/commands/registry.hpp"
 #include "attractor/flow/tableau.hpp"
+#include "attractor/lab/flow/flow_experiment.hpp"
+#include "attractor/lab/flow/flow_verify.hpp"
 #include "attractor/ranks/ranks.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 // Before memory is taken for tokens that do not fit.
@@ -99,4 +99,4 @@ Command flow_command() {
           .on_ranks = true};
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,4 +1,4 @@
-#include "attractor/experiment/flow_figures.hpp"
+#include "attractor/commands/flow/flow_figures.hpp"
 
 #include <fmt/format.h>
 
@@ -9,10 +9,10 @@
 #include <optional>
 #include <utility>
 
-#include "attractor/experiment/token_figure.hpp"
-#include "attractor/experiment/words.hpp"
+#include "attractor/commands/flow/token_figure.hpp"
+#include "attractor/lab/words.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using report::Axis;
@@ -327,4 +327,4 @@ std::vector<PageFigure> flow_figures(const FlowRecord& record, const FlowView& v
   return figures;
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

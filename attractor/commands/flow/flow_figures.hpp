@@ -5,13 +5,13 @@
 
 #include <vector>
 
-#include "attractor/experiment/flow_record.hpp"
-#include "attractor/experiment/flow_view.hpp"
-#include "attractor/experiment/page.hpp"
+#include "attractor/commands/flow/flow_view.hpp"
+#include "attractor/commands/page.hpp"
+#include "attractor/lab/flow/flow_record.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 /// Those that the record has data for.
 std::vector<PageFigure> flow_figures(const FlowRecord& record, const FlowView& view);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

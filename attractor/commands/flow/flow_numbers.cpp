@@ -1,14 +1,14 @@
-#include "attractor/experiment/flow_numbers.hpp"
+#include "attractor/commands/flow/flow_numbers.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <numbers>
 
-#include "attractor/experiment/json.hpp"
+#include "attractor/lab/json.hpp"
 #include "attractor/observe/leaders.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 double log10_of(const flow::Time& time) { return time.log() / std::numbers::ln10; }
@@ -250,4 +250,4 @@ double result_bytes(std::size_t tokens, std::size_t dim, const FlowParameters& p
          static_cast<double>(tokens) * 64 + 2e6;
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -2,11 +2,11 @@
 // (docs/report_format.md), and its observations over time.
 #pragma once
 
-#include "attractor/experiment/flow_record.hpp"
-#include "attractor/experiment/json.hpp"
+#include "attractor/lab/flow/flow_record.hpp"
+#include "attractor/lab/json.hpp"
 #include "attractor/report/archive.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 /// The end state and how it was reached. Numbers that do not exist are null.
 Json flow_values(const FlowRecord& record);
@@ -19,4 +19,4 @@ Json series_of(const FlowRecord& record);
 /// An upper estimate of what the result needs on disk, for an early refusal.
 double result_bytes(std::size_t tokens, std::size_t dim, const FlowParameters& parameters);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

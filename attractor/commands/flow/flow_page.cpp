@@ -1,4 +1,4 @@
-#include "attractor/experiment/flow_page.hpp"
+#include "attractor/commands/flow/flow_page.hpp"
 
 #include <fmt/format.h>
 
@@ -7,13 +7,13 @@
 #include <string_view>
 #include <vector>
 
-#include "attractor/experiment/flow_figures.hpp"
-#include "attractor/experiment/flow_viewer.hpp"
-#include "attractor/experiment/page.hpp"
-#include "attractor/experiment/words.hpp"
+#include "attractor/commands/flow/flow_figures.hpp"
+#include "attractor/commands/flow/flow_viewer.hpp"
+#include "attractor/commands/page.hpp"
+#include "attractor/lab/words.hpp"
 #include "attractor/report/html.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using report::html_markup;
@@ -164,4 +164,4 @@ std::string flow_sections(const FlowRecord& record) {
          accuracy(record);
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

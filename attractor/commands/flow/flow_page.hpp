@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <string>
 
-#include "attractor/experiment/flow_record.hpp"
+#include "attractor/lab/flow/flow_record.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 /// One sentence in plain words, as markup of figures (report/figure.hpp).
 std::string headline(const FlowRecord& record);
@@ -24,4 +24,4 @@ std::string flow_body(const FlowRecord& record, const std::filesystem::path& fig
 /// HTML: how to load the result, and how accurate it is.
 std::string flow_sections(const FlowRecord& record);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

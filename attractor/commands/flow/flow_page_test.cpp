@@ -1,4 +1,4 @@
-#include "attractor/experiment/flow_page.hpp"
+#include "attractor/commands/flow/flow_page.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,13 +8,13 @@
 
 #include "attractor/base/file.hpp"
 #include "attractor/base/random.hpp"
-#include "attractor/experiment/flow_figures.hpp"
-#include "attractor/experiment/flow_view.hpp"
-#include "attractor/experiment/words.hpp"
+#include "attractor/commands/flow/flow_figures.hpp"
+#include "attractor/commands/flow/flow_view.hpp"
+#include "attractor/lab/words.hpp"
 #include "attractor/space/space.hpp"
 #include "tests/support/record_files.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 namespace fs = std::filesystem;
@@ -232,4 +232,4 @@ TEST(TimeText, PlainThenPowers) {
 }
 
 }  // namespace
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,4 +1,4 @@
-#include "attractor/experiment/flow_result.hpp"
+#include "attractor/commands/flow/flow_result.hpp"
 
 #include <fmt/format.h>
 
@@ -7,13 +7,13 @@
 #include <numbers>
 #include <utility>
 
-#include "attractor/experiment/flow_numbers.hpp"
-#include "attractor/experiment/flow_page.hpp"
-#include "attractor/experiment/words.hpp"
+#include "attractor/commands/flow/flow_numbers.hpp"
+#include "attractor/commands/flow/flow_page.hpp"
+#include "attractor/lab/words.hpp"
 #include "attractor/ranks/ranks.hpp"
 #include "attractor/report/html.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 bool goes_on_forever(const FlowRecord& record) {
@@ -138,4 +138,4 @@ Call flow_call(FlowParameters& now, FlowParameters& usual) {
   return {.program = "attractor flow", .now = list(now), .usual = list(usual)};
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -3,15 +3,15 @@
 
 #include <optional>
 
-#include "attractor/experiment/flow_record.hpp"
-#include "attractor/experiment/flow_verify.hpp"
-#include "attractor/experiment/result.hpp"
+#include "attractor/commands/result.hpp"
+#include "attractor/lab/flow/flow_record.hpp"
+#include "attractor/lab/flow/flow_verify.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 Result flow_result(FlowRecord record, const std::optional<Verification>& verified = {});
 
 /// `attractor flow ...` with the parameters of the record.
 Call flow_call(FlowParameters& now, FlowParameters& usual);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

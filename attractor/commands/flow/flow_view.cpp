@@ -1,4 +1,4 @@
-#include "attractor/experiment/flow_view.hpp"
+#include "attractor/commands/flow/flow_view.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 
 #include "attractor/base/dense.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 constexpr std::size_t kMostShown = 2000;
@@ -283,4 +283,4 @@ std::vector<std::size_t> telling_snapshots(const FlowView& view, std::size_t mos
   return chosen;
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

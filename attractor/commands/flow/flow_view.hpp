@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "attractor/experiment/flow_record.hpp"
+#include "attractor/lab/flow/flow_record.hpp"
 #include "attractor/report/figure.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 struct FlowView {
   std::string caption;                   // what is seen: "on the sphere"
@@ -47,4 +47,4 @@ std::vector<std::size_t> telling_snapshots(const FlowView& view, std::size_t mos
 /// Number of clusters in a snapshot.
 std::size_t clusters_of(const Snapshot& snapshot);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

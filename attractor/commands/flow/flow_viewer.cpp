@@ -1,15 +1,15 @@
-#include "attractor/experiment/flow_viewer.hpp"
+#include "attractor/commands/flow/flow_viewer.hpp"
 
 #include <fmt/format.h>
 
 #include <cmath>
 #include <string_view>
 
-#include "attractor/experiment/json.hpp"
-#include "attractor/experiment/words.hpp"
+#include "attractor/lab/json.hpp"
+#include "attractor/lab/words.hpp"
 #include "attractor/report/html.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 constexpr std::size_t kMostFrames = 100;
@@ -204,4 +204,4 @@ std::string flow_viewer(const FlowRecord& record, const FlowView& view) {
       kScript);
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -5,12 +5,12 @@
 
 #include <string>
 
-#include "attractor/experiment/flow_record.hpp"
-#include "attractor/experiment/flow_view.hpp"
+#include "attractor/commands/flow/flow_view.hpp"
+#include "attractor/lab/flow/flow_record.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 /// HTML to be put into the body of a page. The view has at least one snapshot.
 std::string flow_viewer(const FlowRecord& record, const FlowView& view);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

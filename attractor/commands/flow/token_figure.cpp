@@ -1,5 +1,5 @@
-#include "attractor/experiment/token_figure.hpp"
-#include "attractor/experiment/words.hpp"
+#include "attractor/commands/flow/token_figure.hpp"
+#include "attractor/lab/words.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <limits>
 #include <numbers>
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using report::Colour;
@@ -130,4 +130,4 @@ PageFigure token_figure(const FlowRecord& record, const FlowView& view) {
   return result;
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -2,11 +2,11 @@
 // meridians and parallels every 30 degrees), or in their principal plane (flow_view.hpp).
 #pragma once
 
-#include "attractor/experiment/flow_record.hpp"
-#include "attractor/experiment/flow_view.hpp"
-#include "attractor/experiment/page.hpp"
+#include "attractor/commands/flow/flow_view.hpp"
+#include "attractor/commands/page.hpp"
+#include "attractor/lab/flow/flow_record.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 /// One of those panels; every `stride`-th of the view's tokens.
 report::Panel token_panel(const FlowRecord& record, const FlowView& view, std::size_t snapshot,
@@ -15,4 +15,4 @@ report::Panel token_panel(const FlowRecord& record, const FlowView& view, std::s
 /// The view has at least one snapshot.
 PageFigure token_figure(const FlowRecord& record, const FlowView& view);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/context_experiment.hpp"
+#include "attractor/commands/limits/context_experiment.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 void check(const ContextParameters& p) {
   if (p.advise && (p.simulate || p.exact || p.map || p.layers > 1))
@@ -35,4 +35,4 @@ void check(const ContextParameters& p) {
     throw Error(fmt::format("dim = {} is not allowed; allowed: 0, or whole numbers from 2", p.dim));
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

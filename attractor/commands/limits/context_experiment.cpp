@@ -1,4 +1,4 @@
-#include "attractor/experiment/context_experiment.hpp"
+#include "attractor/commands/limits/context_experiment.hpp"
 
 #include <fmt/format.h>
 
@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/registry.hpp"
-#include "attractor/experiment/context_figures.hpp"
-#include "attractor/meanfield/context_advice.hpp"
-#include "attractor/meanfield/context_simulation.hpp"
-#include "attractor/meanfield/long_context.hpp"
+#include "attractor/commands/limits/context_figures.hpp"
+#include "attractor/commands/registry.hpp"
+#include "attractor/long_context/context_advice.hpp"
+#include "attractor/long_context/context_simulation.hpp"
+#include "attractor/long_context/long_context.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using namespace attractor::meanfield;
@@ -386,4 +386,4 @@ Command context_command() {
           .make = ask_request<ContextParameters>};
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,16 +1,16 @@
 // `attractor context`: one attention layer (or a stack) on a long context, beta = gamma ln n. What
 // attention does to n tokens of common cosine rho, in which phase it is, what other context lengths
 // and recipes of logit scaling would do, and tokens drawn at random to check it
-// (meanfield/long_context.hpp, context_simulation.hpp, context_advice.hpp). O(1) without
+// (long_context/long_context.hpp, context_simulation.hpp, context_advice.hpp). O(1) without
 // --simulate.
 #pragma once
 
 #include <cstdint>
 
-#include "attractor/experiment/parameter.hpp"
-#include "attractor/experiment/result.hpp"
+#include "attractor/commands/result.hpp"
+#include "attractor/lab/parameter.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 struct ContextParameters {
   double tokens = 1e6;
@@ -37,4 +37,4 @@ void check(const ContextParameters& parameters);
 /// Checks; throws Error on values that are not allowed.
 Result ask(const ContextParameters& parameters, const Context& context);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

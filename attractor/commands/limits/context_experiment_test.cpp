@@ -1,4 +1,4 @@
-#include "attractor/experiment/context_experiment.hpp"
+#include "attractor/commands/limits/context_experiment.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/context_figures.hpp"
+#include "attractor/commands/limits/context_figures.hpp"
 #include "tests/support/refusal.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 Result answer(const ContextParameters& parameters) { return ask(parameters, {}); }
@@ -223,4 +223,4 @@ TEST(ContextExperiment, OptionsWithoutEffect) {
 }
 
 }  // namespace
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

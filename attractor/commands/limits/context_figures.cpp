@@ -1,4 +1,4 @@
-#include "attractor/experiment/context_figures.hpp"
+#include "attractor/commands/limits/context_figures.hpp"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <cmath>
 #include <utility>
 
-#include "attractor/meanfield/context_advice.hpp"
+#include "attractor/long_context/context_advice.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using meanfield::ContextLayer;
@@ -245,4 +245,4 @@ std::vector<PageFigure> map_figures(const ContextLayer& layer) {
                  "0: collapse; 1: identity, attention does nothing. Dashed: γ = 1/(1 − ρ).")};
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -4,10 +4,10 @@
 
 #include <vector>
 
-#include "attractor/experiment/page.hpp"
-#include "attractor/meanfield/long_context.hpp"
+#include "attractor/commands/page.hpp"
+#include "attractor/long_context/long_context.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 /// "131 072", or a power of ten.
 std::string token_words(double tokens);
@@ -30,4 +30,4 @@ ContextMap context_map(double tokens);
 /// Output cosine and angle ratio over (rho, gamma).
 std::vector<PageFigure> map_figures(const meanfield::ContextLayer& layer);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,4 +1,4 @@
-#include "attractor/experiment/stability_experiment.hpp"
+#include "attractor/commands/limits/stability_experiment.hpp"
 
 #include <fmt/format.h>
 
@@ -7,12 +7,12 @@
 #include <limits>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/registry.hpp"
-#include "attractor/experiment/stability_figures.hpp"
-#include "attractor/meanfield/cluster_count.hpp"
-#include "attractor/meanfield/stability.hpp"
+#include "attractor/commands/limits/stability_figures.hpp"
+#include "attractor/commands/registry.hpp"
+#include "attractor/mean_field/cluster_count.hpp"
+#include "attractor/stability/stability.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using meanfield::ClusterHistory;
@@ -288,4 +288,4 @@ Command stability_command() {
           .make = ask_request<StabilityParameters>};
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,15 +1,15 @@
-#include "attractor/experiment/stability_experiment.hpp"
+#include "attractor/commands/limits/stability_experiment.hpp"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cmath>
 
-#include "attractor/experiment/stability_figures.hpp"
+#include "attractor/commands/limits/stability_figures.hpp"
 #include "tests/support/page_test.hpp"
 #include "tests/support/refusal.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 class StabilityExperiment : public PageTest {
@@ -175,4 +175,4 @@ TEST_F(StabilityExperiment, WritesAPage) {
 }
 
 }  // namespace
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

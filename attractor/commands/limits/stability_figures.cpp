@@ -1,4 +1,4 @@
-#include "attractor/experiment/stability_figures.hpp"
+#include "attractor/commands/limits/stability_figures.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using meanfield::ClusterHistory;
@@ -173,4 +173,4 @@ std::vector<PageFigure> stability_figures(const StabilityParameters& p,
   return figures;
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -5,12 +5,12 @@
 #include <cstddef>
 #include <vector>
 
-#include "attractor/experiment/page.hpp"
-#include "attractor/experiment/stability_parameters.hpp"
-#include "attractor/meanfield/cluster_count.hpp"
-#include "attractor/meanfield/stability.hpp"
+#include "attractor/commands/limits/stability_parameters.hpp"
+#include "attractor/commands/page.hpp"
+#include "attractor/mean_field/cluster_count.hpp"
+#include "attractor/stability/stability.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 meanfield::UniformState state_of(const StabilityParameters& p);
 
@@ -21,4 +21,4 @@ std::size_t last_mode(const StabilityParameters& p, double share);
 std::vector<PageFigure> stability_figures(const StabilityParameters& p,
                                           const std::vector<meanfield::ClusterHistory>& runs);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 struct StabilityParameters {
   std::string dynamics = "sa";
@@ -17,4 +17,4 @@ struct StabilityParameters {
   double time = 0;      // 0: count when clusters have formed
 };
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -6,9 +6,9 @@
 
 #include "attractor/attention/normalisation.hpp"
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/equiangular_experiment.hpp"
+#include "attractor/commands/reduce/equiangular_experiment.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 void check_schemes(const EquiangularParameters& p) {
@@ -48,4 +48,4 @@ void check(const EquiangularParameters& p) {
   if (p.layers > 0) check_layers(p);
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

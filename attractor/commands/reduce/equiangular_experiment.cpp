@@ -1,4 +1,4 @@
-#include "attractor/experiment/equiangular_experiment.hpp"
+#include "attractor/commands/reduce/equiangular_experiment.hpp"
 
 #include <fmt/format.h>
 
@@ -9,12 +9,12 @@
 #include <numbers>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/registry.hpp"
-#include "attractor/experiment/number_list.hpp"
-#include "attractor/experiment/words.hpp"
-#include "attractor/meanfield/equiangular_layers.hpp"
+#include "attractor/commands/registry.hpp"
+#include "attractor/lab/number_list.hpp"
+#include "attractor/lab/words.hpp"
+#include "attractor/reductions/equiangular_layers.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using meanfield::Arrival;
@@ -413,4 +413,4 @@ Command equiangular_command() {
       .make = ask_request<EquiangularParameters>};
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,6 +1,6 @@
 // `attractor reduce equiangular`: tokens with one common cosine, solved exactly
-// (meanfield/equiangular.hpp), for any number of tokens, any time and every normalisation scheme;
-// or through discrete layers (meanfield/equiangular_layers.hpp). Answers with the cosine, its gap
+// (reductions/equiangular.hpp), for any number of tokens, any time and every normalisation scheme;
+// or through discrete layers (reductions/equiangular_layers.hpp). Answers with the cosine, its gap
 // to 1 and the norm at the moment asked for, when levels are passed, the half-collapse time, and
 // how all that changes with beta and the number of tokens. Milliseconds.
 #pragma once
@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <string>
 
-#include "attractor/experiment/result.hpp"
+#include "attractor/commands/result.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 struct EquiangularParameters {
   std::string dynamics = "sa", norm = "post";
@@ -29,4 +29,4 @@ ParameterList list(EquiangularParameters& p);
 void check(const EquiangularParameters& p);
 Result ask(const EquiangularParameters& p, const Context& context);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,4 +1,4 @@
-#include "attractor/experiment/equiangular_experiment.hpp"
+#include "attractor/commands/reduce/equiangular_experiment.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "tests/support/refusal.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 Result answer(EquiangularParameters p) { return ask(p, {}); }
@@ -191,4 +191,4 @@ TEST(EquiangularQuestion, Refusals) {
 }
 
 }  // namespace
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

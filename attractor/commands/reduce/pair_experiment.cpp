@@ -1,4 +1,4 @@
-#include "attractor/experiment/pair_experiment.hpp"
+#include "attractor/commands/reduce/pair_experiment.hpp"
 
 #include <fmt/format.h>
 
@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/registry.hpp"
-#include "attractor/experiment/words.hpp"
-#include "attractor/meanfield/cluster_pair.hpp"
+#include "attractor/commands/registry.hpp"
+#include "attractor/lab/words.hpp"
+#include "attractor/reductions/cluster_pair.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using meanfield::ClusterPair;
@@ -262,4 +262,4 @@ Command pair_command() {
       .make = ask_request<PairParameters>};
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,13 +1,13 @@
 // `attractor reduce pair`: two clusters, when they merge and where they are at a given time, next
-// to the large-beta formula e^{c beta} / (beta sin^2 delta M) (meanfield/cluster_pair.hpp). Exact
+// to the large-beta formula e^{c beta} / (beta sin^2 delta M) (reductions/cluster_pair.hpp). Exact
 // at any beta: times that no double holds are given by their logarithm.
 #pragma once
 
 #include <string>
 
-#include "attractor/experiment/result.hpp"
+#include "attractor/commands/result.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 struct PairParameters {
   std::string dynamics = "sa";
@@ -26,4 +26,4 @@ Json number_of_log(double log_value);
 /// A figure of one panel, half as wide as a page.
 PageFigure half_plot(std::string id, std::string title, report::Panel panel, std::string caption);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

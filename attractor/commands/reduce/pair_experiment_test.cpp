@@ -1,4 +1,4 @@
-#include "attractor/experiment/pair_experiment.hpp"
+#include "attractor/commands/reduce/pair_experiment.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include "attractor/base/error.hpp"
 #include "tests/support/page_test.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 Json values(const PairParameters& p) { return ask(p, {}).values; }
@@ -99,4 +99,4 @@ TEST(PairExperiment, FiguresShowTheWayAndTheFormula) {
 }
 
 }  // namespace
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

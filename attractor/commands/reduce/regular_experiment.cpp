@@ -1,4 +1,4 @@
-#include "attractor/experiment/regular_experiment.hpp"
+#include "attractor/commands/reduce/regular_experiment.hpp"
 
 #include <fmt/format.h>
 
@@ -8,13 +8,13 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/registry.hpp"
-#include "attractor/experiment/flow_view.hpp"
-#include "attractor/experiment/pair_experiment.hpp"
-#include "attractor/experiment/words.hpp"
-#include "attractor/meanfield/regular_clusters.hpp"
+#include "attractor/commands/flow/flow_view.hpp"
+#include "attractor/commands/reduce/pair_experiment.hpp"
+#include "attractor/commands/registry.hpp"
+#include "attractor/lab/words.hpp"
+#include "attractor/reductions/regular_clusters.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using meanfield::GrowthSpectrum;
@@ -321,4 +321,4 @@ Command regular_command() {
           .make = ask_request<RegularParameters>};
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,5 +1,5 @@
 // `attractor reduce clusters`: k equal clusters on a regular polygon, a simplex or a ring on a
-// latitude of S^2 (meanfield/regular_clusters.hpp): how fast each small deviation grows, how long
+// latitude of S^2 (reductions/regular_clusters.hpp): how fast each small deviation grows, how long
 // two neighbours would need to merge if they were alone, and how long a ring or equiangular
 // clusters are on their way. Times that no double holds are given by their logarithm.
 #pragma once
@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <string>
 
-#include "attractor/experiment/result.hpp"
+#include "attractor/commands/result.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 struct RegularParameters {
   std::string dynamics = "sa";
@@ -25,4 +25,4 @@ struct RegularParameters {
 ParameterList list(RegularParameters& p);
 Result ask(const RegularParameters& p, const Context& context);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,4 +1,4 @@
-#include "attractor/experiment/regular_experiment.hpp"
+#include "attractor/commands/reduce/regular_experiment.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include "attractor/base/error.hpp"
 #include "tests/support/page_test.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 Json values(const RegularParameters& p) { return ask(p, {}).values; }
@@ -104,4 +104,4 @@ TEST(RegularExperiment, FiguresForEveryShape) {
 }
 
 }  // namespace
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,10 +1,10 @@
-#include "attractor/experiment/margin_words.hpp"
+#include "attractor/commands/select/margin_words.hpp"
 
 #include <fmt/format.h>
 
 #include <cmath>
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 using training::MaxMargin;
 
@@ -39,4 +39,4 @@ std::string slack_words(const MaxMargin& svm) {
       -svm.smallest_slack);
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

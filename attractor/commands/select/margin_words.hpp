@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "attractor/training/max_margin.hpp"
+#include "attractor/training/margins/max_margin.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 /// Of an infeasible choice: whether no weights at all make it, or only none below some norm.
 std::string infeasible_words(const training::MaxMargin& svm);
@@ -20,4 +20,4 @@ std::string reach_words(const training::MaxMargin& svm);
 /// If the solution as doubles violates a constraint by more than 1e-9; empty if not.
 std::string slack_words(const training::MaxMargin& svm);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

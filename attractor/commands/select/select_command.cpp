@@ -3,12 +3,12 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/registry.hpp"
-#include "attractor/experiment/example_parameters.hpp"
-#include "attractor/experiment/select_experiment.hpp"
-#include "attractor/experiment/select_result.hpp"
+#include "attractor/commands/registry.hpp"
+#include "attractor/commands/select/select_result.hpp"
+#include "attractor/lab/select/example_parameters.hpp"
+#include "attractor/lab/select/select_experiment.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 class SelectRequest final : public Request {
@@ -47,4 +47,4 @@ Command select_command() {
       .resumes = true};
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

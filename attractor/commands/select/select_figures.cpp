@@ -1,4 +1,4 @@
-#include "attractor/experiment/select_figures.hpp"
+#include "attractor/commands/select/select_figures.hpp"
 
 #include <fmt/format.h>
 
@@ -10,12 +10,12 @@
 #include <optional>
 #include <utility>
 
-#include "attractor/experiment/select_plane.hpp"
-#include "attractor/experiment/select_words.hpp"
-#include "attractor/experiment/words.hpp"
+#include "attractor/commands/select/select_plane.hpp"
+#include "attractor/commands/select/select_words.hpp"
+#include "attractor/lab/words.hpp"
 #include "attractor/space/space.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using report::Axis;
@@ -426,4 +426,4 @@ std::vector<PageFigure> select_figures(const SelectRecord& r) {
   return figures;
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

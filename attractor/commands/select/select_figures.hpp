@@ -6,12 +6,12 @@
 
 #include <vector>
 
-#include "attractor/experiment/page.hpp"
-#include "attractor/experiment/select_record.hpp"
+#include "attractor/commands/page.hpp"
+#include "attractor/lab/select/select_record.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 /// Those that the record has data for.
 std::vector<PageFigure> select_figures(const SelectRecord& record);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,13 +1,13 @@
-#include "attractor/experiment/select_numbers.hpp"
+#include "attractor/commands/select/select_numbers.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
-#include "attractor/experiment/json.hpp"
+#include "attractor/lab/json.hpp"
 #include "attractor/space/space.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 constexpr std::size_t kPrinted = 100'000;  // longer arrays are in result.h5 only
@@ -517,4 +517,4 @@ void write_arrays(const SelectRecord& r, Archive& file) {
   if (r.basins) write_basins(*r.basins, file);
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

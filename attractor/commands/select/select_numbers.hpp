@@ -2,15 +2,15 @@
 // (docs/report_format.md).
 #pragma once
 
-#include "attractor/experiment/json.hpp"
-#include "attractor/experiment/select_record.hpp"
+#include "attractor/lab/json.hpp"
+#include "attractor/lab/select/select_record.hpp"
 #include "attractor/report/archive.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 /// Numbers that do not exist are null.
 Json select_values(const SelectRecord& record);
 
 void write_arrays(const SelectRecord& record, Archive& file);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

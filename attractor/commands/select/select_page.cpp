@@ -1,4 +1,4 @@
-#include "attractor/experiment/select_page.hpp"
+#include "attractor/commands/select/select_page.hpp"
 
 #include <fmt/format.h>
 
@@ -7,15 +7,15 @@
 #include <limits>
 #include <string_view>
 
-#include "attractor/experiment/margin_words.hpp"
-#include "attractor/experiment/page.hpp"
-#include "attractor/experiment/select_figures.hpp"
-#include "attractor/experiment/select_words.hpp"
-#include "attractor/experiment/words.hpp"
+#include "attractor/commands/page.hpp"
+#include "attractor/commands/select/margin_words.hpp"
+#include "attractor/commands/select/select_figures.hpp"
+#include "attractor/commands/select/select_words.hpp"
+#include "attractor/lab/words.hpp"
 #include "attractor/report/html.hpp"
 #include "attractor/space/space.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using report::html_markup;
@@ -439,4 +439,4 @@ std::string select_sections(const SelectRecord& record) {
   return "<h2>Load in Python</h2>\n<pre>" + html_text(python(record)) + "</pre>\n";
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

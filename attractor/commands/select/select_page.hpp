@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <string>
 
-#include "attractor/experiment/select_record.hpp"
+#include "attractor/lab/select/select_record.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 /// One sentence in plain words, as markup of figures (report/figure.hpp).
 std::string headline(const SelectRecord& record);
@@ -24,4 +24,4 @@ std::string select_body(const SelectRecord& record, const std::filesystem::path&
 /// HTML: how to load the result.
 std::string select_sections(const SelectRecord& record);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

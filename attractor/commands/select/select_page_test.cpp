@@ -1,4 +1,4 @@
-#include "attractor/experiment/select_page.hpp"
+#include "attractor/commands/select/select_page.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <numbers>
 
 #include "attractor/base/file.hpp"
-#include "attractor/experiment/select_figures.hpp"
-#include "attractor/experiment/select_numbers.hpp"
-#include "attractor/experiment/select_words.hpp"
+#include "attractor/commands/select/select_figures.hpp"
+#include "attractor/commands/select/select_numbers.hpp"
+#include "attractor/commands/select/select_words.hpp"
 #include "attractor/report/hdf5.hpp"
 #include "attractor/space/space.hpp"
 #include "attractor/training/examples.hpp"
@@ -18,7 +18,7 @@
 #include "tests/support/record_files.hpp"
 #include "tests/support/training_problems.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 namespace fs = std::filesystem;
@@ -380,4 +380,4 @@ TEST(TokenList, FirstTwelve) {
 }
 
 }  // namespace
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,4 +1,4 @@
-#include "attractor/experiment/select_plane.hpp"
+#include "attractor/commands/select/select_plane.hpp"
 
 #include <fmt/format.h>
 
@@ -10,11 +10,11 @@
 #include <optional>
 #include <utility>
 
-#include "attractor/experiment/select_words.hpp"
-#include "attractor/experiment/words.hpp"
+#include "attractor/commands/select/select_words.hpp"
+#include "attractor/lab/words.hpp"
 #include "attractor/space/space.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using report::Axis;
@@ -464,4 +464,4 @@ std::optional<PageFigure> basin_figure(const SelectRecord& r) {
   return result;
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

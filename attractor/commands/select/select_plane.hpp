@@ -4,14 +4,14 @@
 
 #include <optional>
 
-#include "attractor/experiment/page.hpp"
-#include "attractor/experiment/select_record.hpp"
+#include "attractor/commands/page.hpp"
+#include "attractor/lab/select/select_record.hpp"
 #include "attractor/training/objective.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 std::optional<PageFigure> plane_figure(const SelectRecord& record,
                                        const training::Objective& objective);
 std::optional<PageFigure> basin_figure(const SelectRecord& record);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,4 +1,4 @@
-#include "attractor/experiment/select_result.hpp"
+#include "attractor/commands/select/select_result.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,14 +6,14 @@
 #include <memory>
 #include <utility>
 
-#include "attractor/experiment/margin_words.hpp"
-#include "attractor/experiment/select_numbers.hpp"
-#include "attractor/experiment/select_page.hpp"
-#include "attractor/experiment/select_words.hpp"
+#include "attractor/commands/select/margin_words.hpp"
+#include "attractor/commands/select/select_numbers.hpp"
+#include "attractor/commands/select/select_page.hpp"
+#include "attractor/commands/select/select_words.hpp"
 #include "attractor/report/html.hpp"
 #include "attractor/space/space.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 // ---- On a terminal.
@@ -185,4 +185,4 @@ Result select_result(SelectRecord done) {
           .footer = ", problem: " + report::html_text(r.parameters.data)};
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

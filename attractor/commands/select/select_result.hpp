@@ -1,11 +1,11 @@
 // A SelectRecord as the one shape that every view is made from (answer.hpp).
 #pragma once
 
-#include "attractor/experiment/result.hpp"
-#include "attractor/experiment/select_record.hpp"
+#include "attractor/commands/result.hpp"
+#include "attractor/lab/select/select_record.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 Result select_result(SelectRecord record);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

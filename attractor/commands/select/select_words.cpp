@@ -1,8 +1,8 @@
-#include "attractor/experiment/select_words.hpp"
+#include "attractor/commands/select/select_words.hpp"
 
 #include <algorithm>
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 std::string attention_name(const SelectRecord& r) {
   return training::trained_named(r.parameters.train).attention == training::AttentionPart::prompt
@@ -25,4 +25,4 @@ std::string token_list(std::span<const std::size_t> chosen) {
   return chosen.size() > kShown ? text + " …" : text;
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

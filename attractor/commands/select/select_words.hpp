@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "attractor/experiment/select_record.hpp"
+#include "attractor/lab/select/select_record.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 /// What the record calls its attention weights: "p" or "W".
 std::string attention_name(const SelectRecord& record);
@@ -19,4 +19,4 @@ std::vector<std::size_t> basin_counts(const training::Basins& basins);
 /// "0 2 1"; of many inputs the first twelve and an ellipsis.
 std::string token_list(std::span<const std::size_t> chosen);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,4 +1,4 @@
-#include "attractor/depth/coalesce.hpp"
+#include "attractor/depth/coalescence/coalesce.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Coalescence: what it commits is bounded by what it reports, and it never joins what flows apart.
-#include "attractor/depth/coalesce.hpp"
+#include "attractor/depth/coalescence/coalesce.hpp"
 
 #include <gtest/gtest.h>
 

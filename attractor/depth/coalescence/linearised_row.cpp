@@ -1,10 +1,10 @@
-#include "attractor/depth/linearised_row.hpp"
+#include "attractor/depth/coalescence/linearised_row.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "attractor/kernels/attention_rows.hpp"
-#include "attractor/kernels/logit_panels.hpp"
+#include "attractor/kernels/dense/attention_rows.hpp"
+#include "attractor/kernels/dense/logit_panels.hpp"
 #include "attractor/space/space.hpp"
 
 namespace attractor::depth {

@@ -1,5 +1,5 @@
 // The linearised row against differences of the velocity of one more, massless token.
-#include "attractor/depth/linearised_row.hpp"
+#include "attractor/depth/coalescence/linearised_row.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "attractor/depth/merge_shift.hpp"
+#include "attractor/depth/coalescence/merge_shift.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "attractor/depth/linearised_row.hpp"
+#include "attractor/depth/coalescence/linearised_row.hpp"
 
 namespace attractor::depth {
 namespace {

@@ -1,4 +1,4 @@
-#include "attractor/depth/offset_flow.hpp"
+#include "attractor/depth/coalescence/offset_flow.hpp"
 
 #include <Eigen/Core>
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "attractor/base/threads.hpp"
-#include "attractor/depth/linearised_row.hpp"
+#include "attractor/depth/coalescence/linearised_row.hpp"
 #include "attractor/space/space.hpp"
 
 namespace attractor::depth {

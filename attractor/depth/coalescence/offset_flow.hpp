@@ -10,7 +10,7 @@
 #pragma once
 
 #include "attractor/attention/attention.hpp"
-#include "attractor/depth/token_groups.hpp"
+#include "attractor/depth/coalescence/token_groups.hpp"
 #include "attractor/flow/flow.hpp"
 
 namespace attractor::depth {

@@ -1,4 +1,4 @@
-#include "attractor/depth/token_groups.hpp"
+#include "attractor/depth/coalescence/token_groups.hpp"
 
 #include <algorithm>
 #include <cmath>

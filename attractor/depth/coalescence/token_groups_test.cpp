@@ -1,5 +1,5 @@
 // The book of coalesced tokens: who is where, through joining, splitting and a checkpoint.
-#include "attractor/depth/token_groups.hpp"
+#include "attractor/depth/coalescence/token_groups.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "attractor/depth/kernel_density.hpp"
+#include "attractor/depth/mean_shift/kernel_density.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/depth/points.hpp"
-#include "attractor/kernels/attention_rows.hpp"
+#include "attractor/kernels/dense/attention_rows.hpp"
 
 namespace attractor::depth {
 namespace {

@@ -1,5 +1,5 @@
 // The density and its step against plain sums in long double, differences of log K, and attention.
-#include "attractor/depth/kernel_density.hpp"
+#include "attractor/depth/mean_shift/kernel_density.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "attractor/depth/mean_shift.hpp"
+#include "attractor/depth/mean_shift/mean_shift.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -9,9 +9,9 @@
 
 #include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
-#include "attractor/depth/kernel_density.hpp"
+#include "attractor/depth/mean_shift/kernel_density.hpp"
 #include "attractor/depth/points.hpp"
-#include "attractor/kernels/token_rows.hpp"
+#include "attractor/kernels/dense/token_rows.hpp"
 #include "attractor/tokens/components.hpp"
 
 namespace attractor::depth {

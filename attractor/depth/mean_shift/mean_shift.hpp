@@ -2,11 +2,11 @@
 //
 //   R^d:  x <- m(x)          sphere:  x <- m(x) / |m(x)|          m(x) = sum_j w_j x_j / sum_j w_j
 //
-// with the points x_j at rest (depth/kernel_density.hpp); bandwidth h = beta^{-1/2}. The density
-// never decreases along the way, and what stays is a critical point of it (Fukunaga, Hostetler
-// 1975; Cheng 1995; theory A2). It is softmax attention with frozen keys. When the points move too
-// (blurring mean shift) it is the flow of depth/attention_flow.hpp. Cost of a step: one evaluation
-// of the density for every path that still climbs alone.
+// with the points x_j at rest (depth/mean_shift/kernel_density.hpp); bandwidth h = beta^{-1/2}. The
+// density never decreases along the way, and what stays is a critical point of it (Fukunaga,
+// Hostetler 1975; Cheng 1995; theory A2). It is softmax attention with frozen keys. When the points
+// move too (blurring mean shift) it is the flow of depth/attention_flow.hpp. Cost of a step: one
+// evaluation of the density for every path that still climbs alone.
 #pragma once
 
 #include <cstddef>

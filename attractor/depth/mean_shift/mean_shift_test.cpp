@@ -1,5 +1,5 @@
 // Mean shift against a plain implementation, its monotonicity, symmetric and hostile data.
-#include "attractor/depth/mean_shift.hpp"
+#include "attractor/depth/mean_shift/mean_shift.hpp"
 
 #include <gtest/gtest.h>
 

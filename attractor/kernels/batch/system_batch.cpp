@@ -1,4 +1,4 @@
-#include "attractor/kernels/system_batch.hpp"
+#include "attractor/kernels/batch/system_batch.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -7,10 +7,10 @@
 #include "attractor/base/threads.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "attractor/kernels/system_batch.cpp"
+#define HWY_TARGET_INCLUDE "attractor/kernels/batch/system_batch.cpp"
 #include "hwy/foreach_target.h"
 // After foreach_target.
-#include "attractor/kernels/system_batch-inl.hpp"
+#include "attractor/kernels/batch/system_batch-inl.hpp"
 #include "hwy/aligned_allocator.h"
 #include "hwy/highway.h"
 

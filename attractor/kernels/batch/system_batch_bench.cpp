@@ -8,7 +8,7 @@
 
 #include "attractor/base/threads.hpp"
 #include "attractor/depth/batch_flow.hpp"
-#include "attractor/kernels/system_batch.hpp"
+#include "attractor/kernels/batch/system_batch.hpp"
 
 namespace attractor::kernels {
 namespace {

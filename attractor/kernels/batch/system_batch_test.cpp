@@ -1,4 +1,4 @@
-#include "attractor/kernels/system_batch.hpp"
+#include "attractor/kernels/batch/system_batch.hpp"
 
 #include <gtest/gtest.h>
 

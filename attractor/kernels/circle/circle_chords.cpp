@@ -1,4 +1,4 @@
-#include "attractor/kernels/circle_chords.hpp"
+#include "attractor/kernels/circle/circle_chords.hpp"
 
 #include <algorithm>
 #include <cassert>

@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "attractor/kernels/circle_field.hpp"
-#include "attractor/kernels/sphere_field.hpp"
+#include "attractor/kernels/circle/circle_field.hpp"
+#include "attractor/kernels/sphere/sphere_field.hpp"
 
 namespace attractor::kernels {
 

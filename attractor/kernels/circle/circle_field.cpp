@@ -1,4 +1,4 @@
-#include "attractor/kernels/circle_field.hpp"
+#include "attractor/kernels/circle/circle_field.hpp"
 
 #include <fmt/format.h>
 
@@ -12,8 +12,8 @@
 #include "attractor/base/circle_transform.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/threads.hpp"
-#include "attractor/kernels/circle_passes.hpp"
-#include "attractor/kernels/circle_series.hpp"
+#include "attractor/kernels/circle/circle_passes.hpp"
+#include "attractor/kernels/circle/circle_series.hpp"
 
 namespace attractor::kernels {
 namespace {

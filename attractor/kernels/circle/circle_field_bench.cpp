@@ -9,7 +9,7 @@
 
 #include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
-#include "attractor/kernels/circle_field.hpp"
+#include "attractor/kernels/circle/circle_field.hpp"
 
 namespace attractor::kernels {
 namespace {

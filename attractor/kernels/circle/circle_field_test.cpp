@@ -1,5 +1,5 @@
 // The field on the circle against direct O(n^2) sums in long double.
-#include "attractor/kernels/circle_field.hpp"
+#include "attractor/kernels/circle/circle_field.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
-#include "attractor/kernels/circle_series.hpp"
+#include "attractor/kernels/circle/circle_series.hpp"
 #include "hwy/highway.h"
 #include "tests/support/simd_targets.hpp"
 

@@ -1,13 +1,13 @@
-#include "attractor/kernels/circle_passes.hpp"
+#include "attractor/kernels/circle/circle_passes.hpp"
 
 #include <array>
 #include <cmath>
 #include <span>
 
-#include "attractor/kernels/circle_series.hpp"
+#include "attractor/kernels/circle/circle_series.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "attractor/kernels/circle_passes.cpp"
+#define HWY_TARGET_INCLUDE "attractor/kernels/circle/circle_passes.cpp"
 #include "hwy/foreach_target.h"
 // After foreach_target.
 #include "hwy/highway.h"

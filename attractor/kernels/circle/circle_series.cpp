@@ -1,4 +1,4 @@
-#include "attractor/kernels/circle_series.hpp"
+#include "attractor/kernels/circle/circle_series.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "attractor/kernels/attention_rows.hpp"
+#include "attractor/kernels/dense/attention_rows.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "attractor/base/threads.hpp"
-#include "attractor/kernels/logit_lanes.hpp"
-#include "attractor/kernels/logit_panels.hpp"
+#include "attractor/kernels/dense/logit_lanes.hpp"
+#include "attractor/kernels/dense/logit_panels.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "attractor/kernels/attention_rows.cpp"
+#define HWY_TARGET_INCLUDE "attractor/kernels/dense/attention_rows.cpp"
 #include "hwy/foreach_target.h"
 // After foreach_target.
 #include "attractor/kernels/exp-inl.hpp"

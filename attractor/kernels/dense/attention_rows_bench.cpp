@@ -6,7 +6,7 @@
 
 #include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
-#include "attractor/kernels/attention_rows.hpp"
+#include "attractor/kernels/dense/attention_rows.hpp"
 
 namespace attractor::kernels {
 namespace {

@@ -2,7 +2,7 @@
 #include <limits>
 #include <vector>
 
-#include "attractor/kernels/attention_rows.hpp"
+#include "attractor/kernels/dense/attention_rows.hpp"
 
 namespace attractor::kernels {
 namespace {

@@ -1,4 +1,4 @@
-#include "attractor/kernels/attention_rows.hpp"
+#include "attractor/kernels/dense/attention_rows.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "attractor/kernels/block_rows.hpp"
+#include "attractor/kernels/dense/block_rows.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "attractor/base/threads.hpp"
-#include "attractor/kernels/attention_rows.hpp"
+#include "attractor/kernels/dense/attention_rows.hpp"
 
 namespace attractor::kernels {
 namespace {

@@ -12,7 +12,7 @@
 #include <functional>
 #include <span>
 
-#include "attractor/kernels/row_sums.hpp"
+#include "attractor/kernels/dense/row_sums.hpp"
 
 namespace attractor::kernels {
 

@@ -1,4 +1,4 @@
-#include "attractor/kernels/block_rows.hpp"
+#include "attractor/kernels/dense/block_rows.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "attractor/base/threads.hpp"
-#include "attractor/kernels/attention_rows.hpp"
+#include "attractor/kernels/dense/attention_rows.hpp"
 #include "tests/support/random_rows.hpp"
 #include "tests/support/row_data.hpp"
 

@@ -1,4 +1,4 @@
-#include "attractor/kernels/logit_lanes.hpp"
+#include "attractor/kernels/dense/logit_lanes.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -9,7 +9,7 @@
 #include "attractor/base/threads.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "attractor/kernels/logit_lanes.cpp"
+#define HWY_TARGET_INCLUDE "attractor/kernels/dense/logit_lanes.cpp"
 #include "hwy/foreach_target.h"
 // After foreach_target.
 #include "attractor/kernels/exp-inl.hpp"

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <span>
 
-#include "attractor/kernels/row_sums.hpp"
-#include "attractor/kernels/single_rows.hpp"
+#include "attractor/kernels/dense/row_sums.hpp"
+#include "attractor/kernels/dense/single_rows.hpp"
 
 namespace attractor::kernels {
 

@@ -16,8 +16,8 @@
 #include <limits>
 
 #include "attractor/base/scratch.hpp"
+#include "attractor/kernels/dense/logit_panels.hpp"
 #include "attractor/kernels/exp-inl.hpp"
-#include "attractor/kernels/logit_panels.hpp"
 #include "hwy/highway.h"
 
 #ifndef ATTRACTOR_KERNELS_PANELS_JOB

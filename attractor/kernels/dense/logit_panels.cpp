@@ -1,4 +1,4 @@
-#include "attractor/kernels/logit_panels.hpp"
+#include "attractor/kernels/dense/logit_panels.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -7,10 +7,10 @@
 #include "attractor/base/threads.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "attractor/kernels/logit_panels.cpp"
+#define HWY_TARGET_INCLUDE "attractor/kernels/dense/logit_panels.cpp"
 #include "hwy/foreach_target.h"
 // After foreach_target.
-#include "attractor/kernels/logit_panels-inl.hpp"
+#include "attractor/kernels/dense/logit_panels-inl.hpp"
 #include "hwy/highway.h"
 
 #if HWY_ONCE

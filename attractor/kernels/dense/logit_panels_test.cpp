@@ -1,4 +1,4 @@
-#include "attractor/kernels/logit_panels.hpp"
+#include "attractor/kernels/dense/logit_panels.hpp"
 
 #include <gtest/gtest.h>
 

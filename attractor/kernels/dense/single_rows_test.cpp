@@ -1,4 +1,4 @@
-#include "attractor/kernels/single_rows.hpp"
+#include "attractor/kernels/dense/single_rows.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,10 +9,10 @@
 
 #include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
-#include "attractor/kernels/attention_rows.hpp"
-#include "attractor/kernels/logit_lanes.hpp"
-#include "attractor/kernels/logit_panels.hpp"
-#include "attractor/kernels/symmetric_rows.hpp"
+#include "attractor/kernels/dense/attention_rows.hpp"
+#include "attractor/kernels/dense/logit_lanes.hpp"
+#include "attractor/kernels/dense/logit_panels.hpp"
+#include "attractor/kernels/dense/symmetric_rows.hpp"
 #include "tests/support/row_data.hpp"
 #include "tests/support/simd_targets.hpp"
 

@@ -9,8 +9,8 @@
 
 #include <algorithm>
 
+#include "attractor/kernels/dense/symmetric_job.hpp"
 #include "attractor/kernels/exp-inl.hpp"
-#include "attractor/kernels/symmetric_job.hpp"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -1,4 +1,4 @@
-#include "attractor/kernels/symmetric_rows.hpp"
+#include "attractor/kernels/dense/symmetric_rows.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -11,14 +11,14 @@
 
 #include "attractor/base/scratch.hpp"
 #include "attractor/base/threads.hpp"
-#include "attractor/kernels/symmetric_job.hpp"
+#include "attractor/kernels/dense/symmetric_job.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "attractor/kernels/symmetric_rows.cpp"
+#define HWY_TARGET_INCLUDE "attractor/kernels/dense/symmetric_rows.cpp"
 #include "hwy/foreach_target.h"
 // After foreach_target.
-#include "attractor/kernels/symmetric_fused-inl.hpp"
-#include "attractor/kernels/symmetric_wide-inl.hpp"
+#include "attractor/kernels/dense/symmetric_fused-inl.hpp"
+#include "attractor/kernels/dense/symmetric_wide-inl.hpp"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();

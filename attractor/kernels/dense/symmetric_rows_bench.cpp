@@ -7,8 +7,8 @@
 
 #include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
-#include "attractor/kernels/attention_rows.hpp"
-#include "attractor/kernels/symmetric_rows.hpp"
+#include "attractor/kernels/dense/attention_rows.hpp"
+#include "attractor/kernels/dense/symmetric_rows.hpp"
 
 namespace attractor::kernels {
 namespace {

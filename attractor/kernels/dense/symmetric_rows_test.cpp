@@ -1,4 +1,4 @@
-#include "attractor/kernels/symmetric_rows.hpp"
+#include "attractor/kernels/dense/symmetric_rows.hpp"
 
 #include <gtest/gtest.h>
 

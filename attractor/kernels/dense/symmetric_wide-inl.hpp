@@ -15,8 +15,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "attractor/kernels/symmetric_fused-inl.hpp"
-#include "attractor/kernels/symmetric_job.hpp"
+#include "attractor/kernels/dense/symmetric_fused-inl.hpp"
+#include "attractor/kernels/dense/symmetric_job.hpp"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();

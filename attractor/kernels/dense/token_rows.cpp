@@ -1,9 +1,9 @@
-#include "attractor/kernels/token_rows.hpp"
+#include "attractor/kernels/dense/token_rows.hpp"
 
 #include <algorithm>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "attractor/kernels/token_rows.cpp"
+#define HWY_TARGET_INCLUDE "attractor/kernels/dense/token_rows.cpp"
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 // After foreach_target.

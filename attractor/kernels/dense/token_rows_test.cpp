@@ -1,4 +1,4 @@
-#include "attractor/kernels/token_rows.hpp"
+#include "attractor/kernels/dense/token_rows.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "attractor/kernels/power_levels.hpp"
+#include "attractor/kernels/moments/power_levels.hpp"
 
 #include <cassert>
 #include <cmath>

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "attractor/kernels/power_passes.hpp"
+#include "attractor/kernels/moments/power_passes.hpp"
 
 namespace attractor::kernels {
 

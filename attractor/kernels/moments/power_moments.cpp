@@ -1,4 +1,4 @@
-#include "attractor/kernels/power_moments.hpp"
+#include "attractor/kernels/moments/power_moments.hpp"
 
 #include <fmt/format.h>
 
@@ -10,9 +10,9 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/threads.hpp"
-#include "attractor/kernels/power_levels.hpp"
-#include "attractor/kernels/power_passes.hpp"
-#include "attractor/kernels/power_series.hpp"
+#include "attractor/kernels/moments/power_levels.hpp"
+#include "attractor/kernels/moments/power_passes.hpp"
+#include "attractor/kernels/moments/power_series.hpp"
 
 namespace attractor::kernels {
 namespace {

@@ -23,7 +23,7 @@
 #include <span>
 #include <vector>
 
-#include "attractor/kernels/sphere_field.hpp"
+#include "attractor/kernels/sphere/sphere_field.hpp"
 
 namespace attractor::kernels {
 

@@ -1,6 +1,6 @@
 // Power moments against sums over all pairs in long double; their polynomials against the
 // exponential itself.
-#include "attractor/kernels/power_moments.hpp"
+#include "attractor/kernels/moments/power_moments.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,9 +12,9 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
-#include "attractor/kernels/power_levels.hpp"
-#include "attractor/kernels/power_passes.hpp"
-#include "attractor/kernels/power_series.hpp"
+#include "attractor/kernels/moments/power_levels.hpp"
+#include "attractor/kernels/moments/power_passes.hpp"
+#include "attractor/kernels/moments/power_series.hpp"
 #include "hwy/highway.h"
 #include "tests/support/simd_targets.hpp"
 

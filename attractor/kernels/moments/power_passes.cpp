@@ -1,11 +1,11 @@
-#include "attractor/kernels/power_passes.hpp"
+#include "attractor/kernels/moments/power_passes.hpp"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "attractor/kernels/power_passes.cpp"
+#define HWY_TARGET_INCLUDE "attractor/kernels/moments/power_passes.cpp"
 #include "hwy/foreach_target.h"
 // After foreach_target.
 #include "attractor/kernels/exp-inl.hpp"

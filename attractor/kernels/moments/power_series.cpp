@@ -1,4 +1,4 @@
-#include "attractor/kernels/power_series.hpp"
+#include "attractor/kernels/moments/power_series.hpp"
 
 #include <cassert>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "attractor/kernels/sphere_cells.hpp"
+#include "attractor/kernels/sphere/sphere_cells.hpp"
 
 #include <algorithm>
 #include <cmath>

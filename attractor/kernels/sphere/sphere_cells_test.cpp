@@ -1,5 +1,5 @@
 // Modes of the kernel and polynomials of the cells behind the field on the sphere.
-#include "attractor/kernels/sphere_cells.hpp"
+#include "attractor/kernels/sphere/sphere_cells.hpp"
 
 #include <gtest/gtest.h>
 

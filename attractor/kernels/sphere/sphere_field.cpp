@@ -1,4 +1,4 @@
-#include "attractor/kernels/sphere_field.hpp"
+#include "attractor/kernels/sphere/sphere_field.hpp"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/threads.hpp"
-#include "attractor/kernels/sphere_cells.hpp"
-#include "attractor/kernels/sphere_passes.hpp"
-#include "attractor/kernels/sphere_transform.hpp"
+#include "attractor/kernels/sphere/sphere_cells.hpp"
+#include "attractor/kernels/sphere/sphere_passes.hpp"
+#include "attractor/kernels/sphere/sphere_transform.hpp"
 
 namespace attractor::kernels {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
-#include "attractor/kernels/sphere_field.hpp"
+#include "attractor/kernels/sphere/sphere_field.hpp"
 
 namespace attractor::kernels {
 namespace {

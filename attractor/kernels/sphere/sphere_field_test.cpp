@@ -1,5 +1,5 @@
 // The field on the sphere against direct O(n^2) sums in long double.
-#include "attractor/kernels/sphere_field.hpp"
+#include "attractor/kernels/sphere/sphere_field.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
-#include "attractor/kernels/sphere_cells.hpp"
+#include "attractor/kernels/sphere/sphere_cells.hpp"
 #include "hwy/highway.h"
 #include "tests/support/simd_targets.hpp"
 

@@ -1,4 +1,4 @@
-#include "attractor/kernels/sphere_passes.hpp"
+#include "attractor/kernels/sphere/sphere_passes.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <utility>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "attractor/kernels/sphere_passes.cpp"
+#define HWY_TARGET_INCLUDE "attractor/kernels/sphere/sphere_passes.cpp"
 #include "hwy/foreach_target.h"
 // After foreach_target.
 #include "hwy/cache_control.h"

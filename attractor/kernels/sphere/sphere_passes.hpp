@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "attractor/kernels/field_out.hpp"
-#include "attractor/kernels/sphere_cells.hpp"
+#include "attractor/kernels/sphere/sphere_cells.hpp"
 
 namespace attractor::kernels {
 

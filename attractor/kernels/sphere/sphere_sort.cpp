@@ -1,11 +1,11 @@
-#include "attractor/kernels/sphere_passes.hpp"
+#include "attractor/kernels/sphere/sphere_passes.hpp"
 
 #include <algorithm>
 #include <numbers>
 #include <vector>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "attractor/kernels/sphere_sort.cpp"
+#define HWY_TARGET_INCLUDE "attractor/kernels/sphere/sphere_sort.cpp"
 // As for the other passes.
 #include "hwy/foreach_target.h"
 // After foreach_target.

@@ -1,11 +1,11 @@
-#include "attractor/kernels/sphere_steps.hpp"
+#include "attractor/kernels/sphere/sphere_steps.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "attractor/kernels/sphere_steps.cpp"
+#define HWY_TARGET_INCLUDE "attractor/kernels/sphere/sphere_steps.cpp"
 #include "hwy/foreach_target.h"
 // After foreach_target.
 #include "hwy/highway.h"

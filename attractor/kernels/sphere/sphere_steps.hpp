@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "attractor/kernels/sphere_cells.hpp"
+#include "attractor/kernels/sphere/sphere_cells.hpp"
 
 namespace attractor::kernels {
 

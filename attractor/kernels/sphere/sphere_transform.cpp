@@ -1,4 +1,4 @@
-#include "attractor/kernels/sphere_transform.hpp"
+#include "attractor/kernels/sphere/sphere_transform.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "attractor/base/fft.hpp"
 #include "attractor/base/scratch.hpp"
 #include "attractor/base/threads.hpp"
-#include "attractor/kernels/sphere_steps.hpp"
+#include "attractor/kernels/sphere/sphere_steps.hpp"
 
 namespace attractor::kernels {
 namespace {

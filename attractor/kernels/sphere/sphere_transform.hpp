@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "attractor/kernels/sphere_cells.hpp"
+#include "attractor/kernels/sphere/sphere_cells.hpp"
 
 namespace attractor::kernels {
 

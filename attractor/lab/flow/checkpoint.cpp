@@ -1,12 +1,12 @@
-#include "attractor/experiment/checkpoint.hpp"
+#include "attractor/lab/flow/checkpoint.hpp"
 
 #include <fmt/format.h>
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
-#include "attractor/experiment/checkpoint_file.hpp"
+#include "attractor/lab/checkpoint_file.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 std::vector<double> row(const observe::Observation& o) {
@@ -115,4 +115,4 @@ std::optional<Checkpoint> load(const std::filesystem::path& file, const std::str
   return checkpoint;
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

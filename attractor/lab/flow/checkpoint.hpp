@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "attractor/experiment/flow_record.hpp"
 #include "attractor/flow/run.hpp"
+#include "attractor/lab/flow/flow_record.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 inline constexpr std::string_view kCheckpointMagic = "ATTRACTOR-FLOW-CHECKPOINT-3\n";
 
@@ -70,4 +70,4 @@ Checkpoint parse_checkpoint(std::string_view bytes, const std::string& name);
 /// other: nothing a restored run does with them can go wrong. Throws Error saying what is wrong.
 void validate(const Checkpoint& checkpoint, const RunShape& shape, const std::string& name);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -7,12 +7,12 @@
 #include <numeric>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/checkpoint.hpp"
-#include "attractor/experiment/checkpoint_file.hpp"
+#include "attractor/lab/checkpoint_file.hpp"
+#include "attractor/lab/flow/checkpoint.hpp"
 #include "attractor/observe/pairs.hpp"
 #include "attractor/space/space.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 constexpr double kLength = 1e-9;  // how far from 1 rounding may take the length of a token
@@ -192,4 +192,4 @@ void validate(const Checkpoint& checkpoint, const RunShape& shape, const std::st
   Content(checkpoint, shape, name).check();
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

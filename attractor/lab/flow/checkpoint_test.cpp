@@ -1,4 +1,4 @@
-#include "attractor/experiment/checkpoint.hpp"
+#include "attractor/lab/flow/checkpoint.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -13,11 +13,11 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
 #include "attractor/base/random.hpp"
-#include "attractor/experiment/checkpoint_file.hpp"
+#include "attractor/lab/checkpoint_file.hpp"
 #include "attractor/space/space.hpp"
 #include "tests/support/refusal.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 namespace fs = std::filesystem;
@@ -143,7 +143,7 @@ class CheckpointFile : public ::testing::Test {
 };
 
 void CheckpointFile::expect_same(const Checkpoint& a, const Checkpoint& b) {
-  using experiment::expect_same;
+  using lab::expect_same;
   EXPECT_EQ(a.command, b.command);
   EXPECT_EQ(bits(a.progress.state), bits(b.progress.state));
   expect_same(a.progress.time, b.progress.time);
@@ -475,4 +475,4 @@ TEST_F(CheckpointFile, AFailedSaveKeepsTheLastOne) {
 }
 
 }  // namespace
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -27,12 +27,12 @@
 #include "attractor/depth/layer_flow.hpp"
 #include "attractor/depth/moments_flow.hpp"
 #include "attractor/depth/sphere_flow.hpp"
-#include "attractor/experiment/flow_model.hpp"
-#include "attractor/experiment/flow_parameters.hpp"
 #include "attractor/flow/run.hpp"
-#include "attractor/meanfield/circle_tokens.hpp"
+#include "attractor/lab/flow/flow_model.hpp"
+#include "attractor/lab/flow/flow_parameters.hpp"
+#include "attractor/mean_field/circle_tokens.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using Real = long double;
@@ -732,4 +732,4 @@ TEST(Engines, AccuraciesOutOfRangeAreRefusedByName) {
 }
 
 }  // namespace
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -6,10 +6,10 @@
 
 #include "attractor/attention/normalisation.hpp"
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/flow_parameters.hpp"
 #include "attractor/flow/run.hpp"
+#include "attractor/lab/flow/flow_parameters.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 // A text parameter that is a word or a number x for which `good(x)` holds.
@@ -212,4 +212,4 @@ void check_use(const FlowParameters& p, const std::vector<std::string>& given) {
                        need.value, need.flag, need.present));
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,4 +1,4 @@
-#include "attractor/experiment/flow_distributed.hpp"
+#include "attractor/lab/flow/flow_distributed.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "attractor/depth/distributed_flow.hpp"
 #include "attractor/ranks/ranks.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 void check_distributed(const FlowParameters& p, std::size_t tokens, std::size_t dim,
                        double merge_radius, std::size_t ranks) {
@@ -76,4 +76,4 @@ flow::Progress scattered(flow::Progress p, std::size_t dim) {
           .balanced = all[11]};
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

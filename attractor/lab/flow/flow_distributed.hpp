@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "attractor/experiment/flow_parameters.hpp"
 #include "attractor/flow/run.hpp"
+#include "attractor/lab/flow/flow_parameters.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 /// Throws Error unless several ranks can share this run: sa or usa summed densely, no coalescence,
 /// a token for each rank at least.
@@ -26,4 +26,4 @@ flow::Progress gathered(const flow::Progress& mine);
 /// The reverse: what rank 0 passes, everywhere, with this rank's tokens of it.
 flow::Progress scattered(flow::Progress whole, std::size_t dim);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,10 +1,10 @@
-#include "attractor/experiment/flow_distributed.hpp"
+#include "attractor/lab/flow/flow_distributed.hpp"
 
 #include <gtest/gtest.h>
 
 #include "tests/support/refusal.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 TEST(DistributedRuns, AreDenseWithoutCoalescenceAndHaveATokenForEachRank) {
@@ -45,4 +45,4 @@ TEST(DistributedRuns, OnOneRankPassAProgressOnUnchanged) {
 }
 
 }  // namespace
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,4 +1,4 @@
-#include "attractor/experiment/flow_experiment.hpp"
+#include "attractor/lab/flow/flow_experiment.hpp"
 
 #include <fmt/format.h>
 
@@ -9,17 +9,17 @@
 #include <string>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/checkpoint.hpp"
-#include "attractor/experiment/flow_distributed.hpp"
-#include "attractor/experiment/flow_model.hpp"
-#include "attractor/experiment/words.hpp"
 #include "attractor/flow/growth.hpp"
 #include "attractor/flow/run.hpp"
+#include "attractor/lab/flow/checkpoint.hpp"
+#include "attractor/lab/flow/flow_distributed.hpp"
+#include "attractor/lab/flow/flow_model.hpp"
+#include "attractor/lab/words.hpp"
 #include "attractor/observe/pairs.hpp"
 #include "attractor/ranks/ranks.hpp"
 #include "attractor/tokens/components.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 double merge_radius_of(const FlowParameters& p) {
@@ -451,4 +451,4 @@ FlowRecord run_flow(const FlowParameters& parameters, const Context& context) {
   return FlowRun(parameters, context.files_from).run(context);
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -6,11 +6,11 @@
 #include <memory>
 #include <string>
 
-#include "attractor/experiment/context.hpp"
-#include "attractor/experiment/flow_record.hpp"
+#include "attractor/lab/context.hpp"
+#include "attractor/lab/flow/flow_record.hpp"
 #include "attractor/observe/observables.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 struct FlowSize {
   std::size_t tokens, dim;
@@ -40,4 +40,4 @@ class FlowRun {
 
 FlowRecord run_flow(const FlowParameters& parameters, const Context& context);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,4 +1,4 @@
-#include "attractor/experiment/flow_model.hpp"
+#include "attractor/lab/flow/flow_model.hpp"
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@
 #include "attractor/depth/sphere_flow.hpp"
 #include "attractor/observe/inside_groups.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
@@ -216,4 +216,4 @@ void FlowModel::observe_layer(const flow::Time& time, std::span<const double> st
                         static_cast<double>(entropies.size());
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

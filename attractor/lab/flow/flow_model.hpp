@@ -12,12 +12,12 @@
 
 #include "attractor/depth/attention_flow.hpp"
 #include "attractor/depth/layer_flow.hpp"
-#include "attractor/experiment/flow_parameters.hpp"
-#include "attractor/experiment/flow_weights.hpp"
 #include "attractor/flow/run.hpp"
+#include "attractor/lab/flow/flow_parameters.hpp"
+#include "attractor/lab/flow/flow_weights.hpp"
 #include "attractor/observe/observation.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 class FlowModel {
  public:
@@ -72,4 +72,4 @@ class FlowModel {
   double logit_bound_ = 0;
 };
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

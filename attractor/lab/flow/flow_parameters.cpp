@@ -1,4 +1,4 @@
-#include "attractor/experiment/flow_parameters.hpp"
+#include "attractor/lab/flow/flow_parameters.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "attractor/depth/engines.hpp"
 #include "attractor/flow/tableau.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 constexpr const char* kWeightWords =
@@ -550,4 +550,4 @@ std::string command(const FlowParameters& p) {
   return command_line("attractor flow", list(mine), list(defaults));
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "attractor/experiment/parameter.hpp"
 #include "attractor/flow/time.hpp"
+#include "attractor/lab/parameter.hpp"
 #include "attractor/tokens/generators.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 struct FlowParameters {
   std::string dynamics = "sa", space = "sphere";
@@ -102,4 +102,4 @@ std::size_t snapshot_count(const FlowParameters& p, std::size_t numbers);
 /// `attractor flow ...` that repeats this run: every parameter that differs from its default.
 std::string command(const FlowParameters& p);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

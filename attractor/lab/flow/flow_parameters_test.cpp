@@ -1,4 +1,4 @@
-#include "attractor/experiment/flow_parameters.hpp"
+#include "attractor/lab/flow/flow_parameters.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "attractor/base/error.hpp"
-#include "attractor/experiment/json.hpp"
+#include "attractor/lab/json.hpp"
 #include "tests/support/refusal.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -387,4 +387,4 @@ TEST(FlowCommand, RepeatsNumbersToTheLastBit) {
 }
 
 }  // namespace
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "attractor/attention/attention_layer.hpp"
-#include "attractor/depth/token_groups.hpp"
-#include "attractor/experiment/flow_parameters.hpp"
-#include "attractor/experiment/flow_weights.hpp"
+#include "attractor/depth/coalescence/token_groups.hpp"
 #include "attractor/flow/status.hpp"
+#include "attractor/lab/flow/flow_parameters.hpp"
+#include "attractor/lab/flow/flow_weights.hpp"
 #include "attractor/observe/merge_tree.hpp"
 #include "attractor/observe/observation.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 /// All original tokens at one time.
 struct Snapshot {
@@ -60,4 +60,4 @@ struct FlowRecord {
   FlowWeights last_weights;                          // at the end, where they are redrawn
 };
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

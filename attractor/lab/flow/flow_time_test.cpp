@@ -6,11 +6,11 @@
 #include <numbers>
 #include <string>
 
-#include "attractor/experiment/flow_experiment.hpp"
-#include "attractor/meanfield/cluster_pair.hpp"
+#include "attractor/lab/flow/flow_experiment.hpp"
+#include "attractor/reductions/cluster_pair.hpp"
 #include "tests/support/refusal.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 double log10_of(const flow::Time& time) { return time.log() / std::numbers::ln10; }
@@ -119,4 +119,4 @@ TEST(LogTime, IsRefusedWhereItSaysNothing) {
 }
 
 }  // namespace
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

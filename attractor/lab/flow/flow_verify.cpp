@@ -1,4 +1,4 @@
-#include "attractor/experiment/flow_verify.hpp"
+#include "attractor/lab/flow/flow_verify.hpp"
 
 #include <fmt/format.h>
 
@@ -8,10 +8,10 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/depth/engines.hpp"
-#include "attractor/experiment/flow_model.hpp"
+#include "attractor/lab/flow/flow_model.hpp"
 #include "attractor/ranks/ranks.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 constexpr double kFinestTolerance = 1e-14;
@@ -104,4 +104,4 @@ Verification compare(const FlowRecord& record, const FlowRecord& reference) {
   return v;
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

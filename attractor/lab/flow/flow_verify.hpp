@@ -4,10 +4,10 @@
 // radius. Nothing in it relies on what the first run says of itself.
 #pragma once
 
-#include "attractor/experiment/flow_experiment.hpp"
-#include "attractor/experiment/flow_record.hpp"
+#include "attractor/lab/flow/flow_experiment.hpp"
+#include "attractor/lab/flow/flow_record.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 struct Verification {
   flow::Status status = flow::Status::complete;  // of the finer run
@@ -31,4 +31,4 @@ Verification verify(const FlowRecord& record, const Context& context, bool distr
 /// Both records whole (rank 0).
 Verification compare(const FlowRecord& record, const FlowRecord& reference);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,4 +1,4 @@
-#include "attractor/experiment/flow_weights.hpp"
+#include "attractor/lab/flow/flow_weights.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/tokens/token_file.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 WeightKind drawn_kind(const std::string& text) {
@@ -128,4 +128,4 @@ FlowWeights WeightSource::at(std::uint64_t period) const {
   return {.heads = heads(period), .output = output(period), .block = block(period), .gain = gain_};
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

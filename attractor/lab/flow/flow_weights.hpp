@@ -10,10 +10,10 @@
 #include "attractor/attention/attention_layer.hpp"
 #include "attractor/base/checksum.hpp"
 #include "attractor/depth/feed_forward.hpp"
-#include "attractor/experiment/flow_parameters.hpp"
+#include "attractor/lab/flow/flow_parameters.hpp"
 #include "attractor/tokens/npy.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 struct FlowWeights {
   std::vector<Head> heads{};
@@ -49,4 +49,4 @@ class WeightSource {
 /// How many numbers they will be, before they are made (the width of a file is not known then).
 std::size_t weight_numbers(const FlowParameters& p, std::size_t dim);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,6 +1,6 @@
 // Weights that were drawn, written to result.h5 and given again as files make the same run, to the
 // last bit; files of another shape are refused.
-#include "attractor/experiment/flow_weights.hpp"
+#include "attractor/lab/flow/flow_weights.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -11,14 +11,14 @@
 #include <filesystem>
 
 #include "attractor/base/random.hpp"
-#include "attractor/experiment/flow_experiment.hpp"
-#include "attractor/experiment/flow_numbers.hpp"
+#include "attractor/commands/flow/flow_numbers.hpp"
+#include "attractor/lab/flow/flow_experiment.hpp"
 #include "attractor/report/hdf5.hpp"
 #include "attractor/tokens/token_file.hpp"
 #include "tests/support/record_files.hpp"
 #include "tests/support/refusal.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 namespace fs = std::filesystem;
@@ -294,4 +294,4 @@ TEST_F(FlowWeightsTest, RefusesOtherShapes) {
 }
 
 }  // namespace
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

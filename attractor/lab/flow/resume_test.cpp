@@ -13,13 +13,13 @@
 
 #include "attractor/base/file.hpp"
 #include "attractor/base/random.hpp"
-#include "attractor/experiment/checkpoint.hpp"
-#include "attractor/experiment/checkpoint_file.hpp"
-#include "attractor/experiment/flow_experiment.hpp"
+#include "attractor/lab/checkpoint_file.hpp"
+#include "attractor/lab/flow/checkpoint.hpp"
+#include "attractor/lab/flow/flow_experiment.hpp"
 #include "attractor/tokens/npy.hpp"
 #include "tests/support/refusal.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 namespace fs = std::filesystem;
@@ -223,4 +223,4 @@ TEST_F(ResumeTest, NoWordOfACheckpointLeadsAstray) {
 }
 
 }  // namespace
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

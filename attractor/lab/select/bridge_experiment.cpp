@@ -1,4 +1,4 @@
-#include "attractor/experiment/bridge_experiment.hpp"
+#include "attractor/lab/select/bridge_experiment.hpp"
 
 #include <fmt/format.h>
 
@@ -11,13 +11,13 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/depth/attention_flow.hpp"
-#include "attractor/experiment/example_parameters.hpp"
-#include "attractor/experiment/select_experiment.hpp"
+#include "attractor/lab/select/example_parameters.hpp"
+#include "attractor/lab/select/select_experiment.hpp"
 #include "attractor/observe/inside_groups.hpp"
 #include "attractor/observe/merge_tree.hpp"
 #include "attractor/tokens/components.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using training::Problem;
@@ -368,4 +368,4 @@ BridgeRecord run_bridge(const BridgeParameters& p, const Context& context) {
   return BridgeRun(p, context.files_from).run(context);
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

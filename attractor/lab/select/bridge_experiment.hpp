@@ -26,12 +26,12 @@
 #include <string>
 #include <vector>
 
-#include "attractor/experiment/context.hpp"
-#include "attractor/experiment/select_record.hpp"
+#include "attractor/lab/context.hpp"
+#include "attractor/lab/select/select_record.hpp"
 #include "attractor/observe/observation.hpp"
 #include "attractor/tokens/generators.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 struct BridgeParameters {
   std::string data;  // problem file
@@ -111,4 +111,4 @@ BridgeRecord run_bridge(const BridgeParameters& parameters, const Context& conte
 /// 1 / (1 + (tokens - 1) e^{-lead}).
 double logistic_weight(std::size_t tokens, double lead);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

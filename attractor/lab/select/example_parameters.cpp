@@ -1,4 +1,4 @@
-#include "attractor/experiment/example_parameters.hpp"
+#include "attractor/lab/select/example_parameters.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/training/problem_file.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 constexpr std::string_view kPrefix = "example:";
@@ -97,4 +97,4 @@ training::Problem load_problem(const std::string& data, const std::string& direc
       directory.empty() ? data : (std::filesystem::path(directory) / data).string());
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "attractor/experiment/parameter.hpp"
+#include "attractor/lab/parameter.hpp"
 #include "attractor/training/examples.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 ParameterList list(training::ExampleOptions& options);
 
@@ -24,4 +24,4 @@ training::Problem load_problem(const std::string& data, const std::string& direc
 /// The file that load_problem() reads: none for an example.
 std::vector<std::string> problem_files(const std::string& data);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,4 +1,4 @@
-#include "attractor/experiment/select_experiment.hpp"
+#include "attractor/lab/select/select_experiment.hpp"
 
 #include <fmt/format.h>
 
@@ -10,10 +10,10 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/random.hpp"
-#include "attractor/experiment/example_parameters.hpp"
-#include "attractor/experiment/select_training.hpp"
+#include "attractor/lab/select/example_parameters.hpp"
+#include "attractor/lab/select/select_training.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using training::AttentionPart;
@@ -359,4 +359,4 @@ SelectRecord run_select(const SelectParameters& p, training::Problem problem,
   return r;
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

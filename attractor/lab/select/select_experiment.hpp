@@ -5,10 +5,10 @@
 
 #include <string>
 
-#include "attractor/experiment/context.hpp"
-#include "attractor/experiment/select_record.hpp"
+#include "attractor/lab/context.hpp"
+#include "attractor/lab/select/select_record.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 /// The problem as a run needs it: K and Q drawn where they are trained and not given. All that can
 /// be refused is refused here; throws Error. `data` of the parameters is not read.
@@ -23,4 +23,4 @@ SelectRecord run_select(const SelectParameters& parameters, training::Problem pr
 /// Reads, prepares and runs.
 SelectRecord run_select(const SelectParameters& parameters, const Context& context);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

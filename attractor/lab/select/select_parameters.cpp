@@ -1,4 +1,4 @@
-#include "attractor/experiment/select_parameters.hpp"
+#include "attractor/lab/select/select_parameters.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "attractor/base/error.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 std::vector<std::string> split(const std::string& text, char separator) {
@@ -314,4 +314,4 @@ std::vector<std::size_t> index_list(const std::string& text, std::size_t bound,
   return result;
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

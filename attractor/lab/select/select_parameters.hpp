@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "attractor/experiment/parameter.hpp"
+#include "attractor/lab/parameter.hpp"
 #include "attractor/training/descent_flow.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 struct SelectParameters {
   std::string data;  // problem file
@@ -55,4 +55,4 @@ std::vector<std::vector<double>> start_list(const std::string& text, std::size_t
 std::vector<std::size_t> index_list(const std::string& text, std::size_t bound,
                                     const std::string& what);
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

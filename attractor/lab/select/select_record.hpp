@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "attractor/experiment/select_parameters.hpp"
 #include "attractor/flow/run.hpp"
-#include "attractor/solve/exact_margin.hpp"
-#include "attractor/training/basins.hpp"
-#include "attractor/training/choices.hpp"
-#include "attractor/training/max_margin.hpp"
-#include "attractor/training/regularisation_path.hpp"
+#include "attractor/lab/select/select_parameters.hpp"
+#include "attractor/solve/exact/exact_margin.hpp"
+#include "attractor/training/margins/basins.hpp"
+#include "attractor/training/margins/choices.hpp"
+#include "attractor/training/margins/max_margin.hpp"
+#include "attractor/training/margins/regularisation_path.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 /// The run at one moment. Cosines are to the solutions the run ends with; NaN where there is none.
 struct SelectMoment {
@@ -80,4 +80,4 @@ struct SelectRecord {
   std::vector<OtherStart> others{};
 };
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

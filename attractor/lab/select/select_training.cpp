@@ -1,4 +1,4 @@
-#include "attractor/experiment/select_training.hpp"
+#include "attractor/lab/select/select_training.hpp"
 
 #include <fmt/format.h>
 
@@ -11,9 +11,9 @@
 #include "attractor/base/checksum.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
-#include "attractor/experiment/checkpoint_file.hpp"
+#include "attractor/lab/checkpoint_file.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 namespace {
 
 using training::Objective;
@@ -201,4 +201,4 @@ void Training::check_content(std::size_t numbers) const {
   }
 }
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "attractor/experiment/context.hpp"
-#include "attractor/experiment/select_record.hpp"
 #include "attractor/flow/run.hpp"
+#include "attractor/lab/context.hpp"
+#include "attractor/lab/select/select_record.hpp"
 #include "attractor/training/descent_flow.hpp"
 
-namespace attractor::experiment {
+namespace attractor::lab {
 
 // When did each input take the token it has now?
 struct LockIn {
@@ -81,4 +81,4 @@ class Training {
   Clock::time_point next_save_{};
 };
 
-}  // namespace attractor::experiment
+}  // namespace attractor::lab

@@ -1,4 +1,4 @@
-#include "attractor/solve/exact_margin.hpp"
+#include "attractor/solve/exact/exact_margin.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
-#include "attractor/solve/fraction.hpp"
+#include "attractor/solve/exact/fraction.hpp"
 
 namespace attractor::solve {
 namespace {

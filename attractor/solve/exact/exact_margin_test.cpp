@@ -1,4 +1,4 @@
-#include "attractor/solve/exact_margin.hpp"
+#include "attractor/solve/exact/exact_margin.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "attractor/solve/fraction.hpp"
+#include "attractor/solve/exact/fraction.hpp"
 
 #include <gtest/gtest.h>
 

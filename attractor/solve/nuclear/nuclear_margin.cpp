@@ -1,10 +1,10 @@
-#include "attractor/solve/nuclear_margin.hpp"
+#include "attractor/solve/nuclear/nuclear_margin.hpp"
 
 #include <algorithm>
 
 #include "attractor/solve/hard_margin.hpp"
-#include "attractor/solve/nuclear_path.hpp"
-#include "attractor/solve/nuclear_problem.hpp"
+#include "attractor/solve/nuclear/nuclear_path.hpp"
+#include "attractor/solve/nuclear/nuclear_problem.hpp"
 
 namespace attractor::solve {
 namespace {

@@ -28,7 +28,7 @@
 
 #include <cstddef>
 
-#include "attractor/solve/nuclear_certificate.hpp"
+#include "attractor/solve/nuclear/nuclear_certificate.hpp"
 
 namespace attractor::solve {
 

@@ -1,4 +1,4 @@
-#include "attractor/solve/nuclear_margin.hpp"
+#include "attractor/solve/nuclear/nuclear_margin.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "attractor/base/threads.hpp"
-#include "attractor/solve/nuclear_path.hpp"
+#include "attractor/solve/nuclear/nuclear_path.hpp"
 
 namespace attractor::solve::nuclear {
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "attractor/solve/nuclear_rows.hpp"
+#include "attractor/solve/nuclear/nuclear_rows.hpp"
 
 namespace attractor::solve::nuclear {
 

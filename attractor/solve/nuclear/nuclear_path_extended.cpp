@@ -1,5 +1,5 @@
 #include "attractor/base/dense.hpp"
-#include "attractor/solve/nuclear_rows.hpp"
+#include "attractor/solve/nuclear/nuclear_rows.hpp"
 
 namespace attractor::solve::nuclear {
 
@@ -10,7 +10,7 @@ static Vector<Exact> eigenvalues_of(const Matrix<Exact>& A) {
 }  // namespace attractor::solve::nuclear
 
 // After eigenvalues_of.
-#include "attractor/solve/nuclear_path-inl.hpp"
+#include "attractor/solve/nuclear/nuclear_path-inl.hpp"
 
 namespace attractor::solve::nuclear {
 

@@ -1,4 +1,4 @@
-#include "attractor/solve/nuclear_problem.hpp"
+#include "attractor/solve/nuclear/nuclear_problem.hpp"
 
 #include <fmt/format.h>
 

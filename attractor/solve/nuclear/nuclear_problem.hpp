@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "attractor/solve/margin_proof.hpp"
-#include "attractor/solve/nuclear_certificate.hpp"
-#include "attractor/solve/nuclear_rows.hpp"
+#include "attractor/solve/nuclear/nuclear_certificate.hpp"
+#include "attractor/solve/nuclear/nuclear_rows.hpp"
 
 namespace attractor::solve::nuclear {
 

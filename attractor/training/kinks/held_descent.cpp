@@ -1,4 +1,4 @@
-#include "attractor/training/held_descent.hpp"
+#include "attractor/training/kinks/held_descent.hpp"
 
 #include <algorithm>
 #include <cmath>

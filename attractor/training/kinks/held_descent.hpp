@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "attractor/base/dense.hpp"
-#include "attractor/training/kinks.hpp"
+#include "attractor/training/kinks/kinks.hpp"
 
 namespace attractor::training {
 

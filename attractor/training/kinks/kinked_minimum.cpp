@@ -1,11 +1,11 @@
-#include "attractor/training/kinked_minimum.hpp"
+#include "attractor/training/kinks/kinked_minimum.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "attractor/base/dense.hpp"
 #include "attractor/space/space.hpp"
-#include "attractor/training/held_descent.hpp"
+#include "attractor/training/kinks/held_descent.hpp"
 #include "attractor/training/resolved_loss.hpp"
 
 namespace attractor::training {

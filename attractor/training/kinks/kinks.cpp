@@ -1,4 +1,4 @@
-#include "attractor/training/kinks.hpp"
+#include "attractor/training/kinks/kinks.hpp"
 
 #include <algorithm>
 #include <cmath>

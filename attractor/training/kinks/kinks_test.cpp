@@ -1,6 +1,6 @@
 // Surfaces of kinks against finite differences, the smallest descent against Wolfe's method on all
 // corners, and units with the same surface.
-#include "attractor/training/kinks.hpp"
+#include "attractor/training/kinks/kinks.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "attractor/training/sliding.hpp"
+#include "attractor/training/kinks/sliding.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "attractor/training/kinks.hpp"
+#include "attractor/training/kinks/kinks.hpp"
 
 namespace attractor::training {
 

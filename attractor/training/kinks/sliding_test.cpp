@@ -1,6 +1,6 @@
 // Gradient flow across and along kinks: closed forms, and a hundred random problems against small
 // steps of gradient descent and against gradients around the end.
-#include "attractor/training/sliding.hpp"
+#include "attractor/training/kinks/sliding.hpp"
 
 #include <gtest/gtest.h>
 

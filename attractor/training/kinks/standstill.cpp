@@ -1,11 +1,11 @@
-#include "attractor/training/standstill.hpp"
+#include "attractor/training/kinks/standstill.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "attractor/base/dense.hpp"
 #include "attractor/space/space.hpp"
-#include "attractor/training/held_descent.hpp"
+#include "attractor/training/kinks/held_descent.hpp"
 
 namespace attractor::training {
 

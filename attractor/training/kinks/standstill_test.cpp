@@ -1,5 +1,5 @@
 // Minima, saddles, kinks and ways to infinity, told apart.
-#include "attractor/training/standstill.hpp"
+#include "attractor/training/kinks/standstill.hpp"
 
 #include <gtest/gtest.h>
 

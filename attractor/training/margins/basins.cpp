@@ -1,4 +1,4 @@
-#include "attractor/training/basins.hpp"
+#include "attractor/training/margins/basins.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -8,7 +8,7 @@
 #include <functional>
 #include <vector>
 
-#include "attractor/training/choices.hpp"
+#include "attractor/training/margins/choices.hpp"
 
 namespace attractor::training {
 

@@ -1,5 +1,5 @@
 // Every start ends with a locally optimal choice; the boundary is where the theory puts it.
-#include "attractor/training/basins.hpp"
+#include "attractor/training/margins/basins.hpp"
 
 #include <gtest/gtest.h>
 

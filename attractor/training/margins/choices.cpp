@@ -1,4 +1,4 @@
-#include "attractor/training/choices.hpp"
+#include "attractor/training/margins/choices.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "attractor/training/max_margin.hpp"
+#include "attractor/training/margins/max_margin.hpp"
 
 namespace attractor::training {
 

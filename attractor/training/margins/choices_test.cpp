@@ -1,5 +1,5 @@
 // Locally optimal choices: those of the theory, and enumeration against a plain loop.
-#include "attractor/training/choices.hpp"
+#include "attractor/training/margins/choices.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "attractor/training/max_margin.hpp"
+#include "attractor/training/margins/max_margin.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/solve/enclosed_sum.hpp"
 #include "attractor/solve/lp_margin.hpp"
-#include "attractor/solve/nuclear_margin.hpp"
+#include "attractor/solve/nuclear/nuclear_margin.hpp"
 #include "attractor/space/space.hpp"
 
 namespace attractor::training {

@@ -14,8 +14,8 @@
 //
 // The least norm lies between `lower` and `upper`, which are rounded outwards and are about X, W
 // and z as given. An infeasible choice carries a Farkas vector; in floating point it proves that no
-// solution is shorter than `lower`, which is infinite if it cancels exactly. solve/exact_margin.hpp
-// decides the rest for p.
+// solution is shorter than `lower`, which is infinite if it cancels exactly.
+// solve/exact/exact_margin.hpp decides the rest for p.
 //
 // W = K Q^T has at most as many singular values as K has columns. If the nuclear solution has more,
 // training cannot reach its direction; `reach` is the largest cosine of such a product to it
@@ -26,7 +26,7 @@
 #include <span>
 #include <vector>
 
-#include "attractor/solve/exact_margin.hpp"
+#include "attractor/solve/exact/exact_margin.hpp"
 #include "attractor/solve/hard_margin.hpp"
 #include "attractor/solve/margin_proof.hpp"
 #include "attractor/training/objective.hpp"

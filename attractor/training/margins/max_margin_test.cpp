@@ -1,6 +1,6 @@
 // Att-SVM, neighbours and optimality against the theory's examples (B2, B5b, B7, B9) and training
 // itself.
-#include "attractor/training/max_margin.hpp"
+#include "attractor/training/margins/max_margin.hpp"
 
 #include <gtest/gtest.h>
 

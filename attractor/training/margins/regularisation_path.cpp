@@ -1,4 +1,4 @@
-#include "attractor/training/regularisation_path.hpp"
+#include "attractor/training/margins/regularisation_path.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +10,8 @@
 #include "attractor/base/random.hpp"
 #include "attractor/solve/ball_minimum.hpp"
 #include "attractor/space/space.hpp"
-#include "attractor/training/held_descent.hpp"
-#include "attractor/training/kinked_minimum.hpp"
+#include "attractor/training/kinks/held_descent.hpp"
+#include "attractor/training/kinks/kinked_minimum.hpp"
 #include "attractor/training/resolved_loss.hpp"
 
 namespace attractor::training {

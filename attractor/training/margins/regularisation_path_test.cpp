@@ -1,5 +1,5 @@
 // Regularisation paths against the theory (B3, B7, B8) and a dense scan of the circle.
-#include "attractor/training/regularisation_path.hpp"
+#include "attractor/training/margins/regularisation_path.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 
 #include "attractor/space/space.hpp"
-#include "attractor/training/max_margin.hpp"
+#include "attractor/training/margins/max_margin.hpp"
 #include "attractor/training/problem_file.hpp"
 #include "tests/support/relu_problems.hpp"
 #include "tests/support/training_problems.hpp"

@@ -25,7 +25,7 @@
 
 #include "attractor/flow/status.hpp"
 #include "attractor/flow/time.hpp"
-#include "attractor/meanfield/circle_tokens.hpp"
+#include "attractor/mean_field/circle_tokens.hpp"
 
 namespace attractor::meanfield {
 

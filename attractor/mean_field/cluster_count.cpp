@@ -1,4 +1,4 @@
-#include "attractor/meanfield/cluster_count.hpp"
+#include "attractor/mean_field/cluster_count.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/flow/run.hpp"
-#include "attractor/meanfield/stability.hpp"
+#include "attractor/stability/stability.hpp"
 
 namespace attractor::meanfield {
 namespace {

@@ -1,6 +1,6 @@
 // Clusters of independent tokens on the circle: what is counted, when, and how that compares with
 // linear theory.
-#include "attractor/meanfield/cluster_count.hpp"
+#include "attractor/mean_field/cluster_count.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/threads.hpp"
-#include "attractor/meanfield/stability.hpp"
+#include "attractor/stability/stability.hpp"
 
 namespace attractor::meanfield {
 namespace {
