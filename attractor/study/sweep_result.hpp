@@ -1,4 +1,4 @@
-// The units of a sweep as an Result: mean and 95 % interval of every measure at every point, the
+// The units of a sweep as a Result: mean and 95 % interval of every measure at every point, the
 // units themselves, what failed and why, and the figures that the study asks for.
 //
 //   [[figure]] x = axis, y = measure                     mean with intervals; `series` = a second
