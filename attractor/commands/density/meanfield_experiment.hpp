@@ -11,9 +11,7 @@
 
 namespace attractor::lab {
 
-double order = 0.3;
-std::string tokens_file{};
-double time = 1;
+ouble time = 1;
 std::uint64_t outputs = 50;
 double tolerance = 1e-10;
 std::string form = "auto", symmetry = "auto";

@@ -14,5 +14,7 @@ struct MeanfieldParameters {
   std::uint64_t mode = 1;
   double amplitude = 0.1;
   std::string concentration = "10", centres{}, weights{};
+  double order = 0.3;
+  std::string tokens_file{};
 
 }  // namespace attractor::lab
