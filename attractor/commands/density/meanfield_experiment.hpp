@@ -11,15 +11,6 @@
 
 namespace attractor::lab {
 
-ouble time = 1;
-std::uint64_t outputs = 50;
-double tolerance = 1e-10;
-std::string form = "auto", symmetry = "auto";
-std::uint64_t modes = 0;  // 0: as many as it takes
-std::string compare_particles{};
-std::uint64_t replicates = 32, seed = 0;
-};
-
 ParameterList list(MeanfieldParameters& p);
 std::vector<std::string> input_files(const MeanfieldParameters& p);
 
