@@ -82,7 +82,7 @@ Verdict reproduce(const Entry& entry, const Effort& effort,
   }
   verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (directory.empty() || verdict.failed || effort.context.stopped()) return verdict;
-  const Call question{
+  const Call call{
       .program = fmt::format("attractor reproduce {}{}", entry.id, effort.quick ? " --quick" : "")};
   write_result(presented(entry, finding, verdict.words), call, verdict.seconds,
                directory / entry.id);

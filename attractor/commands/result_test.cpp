@@ -21,17 +21,17 @@ struct Asked {
   }
 };
 
-class AnswerTest : public PageTest {
+class ResultTest : public PageTest {
  protected:
-  AnswerTest() {
+  ResultTest() {
     now_.beta = 4;
-    question_ = {.program = "attractor test", .now = now_.list(), .usual = usual_.list()};
-    answer_.title = "Test";
-    answer_.headline = "Growth is 10^{12} & more.";
-    answer_.values["growth"] = number(0.5);
-    answer_.values["overflow"] = number(std::numeric_limits<double>::infinity());
-    answer_.values["rates"] = std::vector<double>(20, 1.25);
-    answer_.tables = {{.name = "levels",
+    call_ = {.program = "attractor test", .now = now_.list(), .usual = usual_.list()};
+    result_.title = "Test";
+    result_.headline = "Growth is 10^{12} & more.";
+    result_.values["growth"] = number(0.5);
+    result_.values["overflow"] = number(std::numeric_limits<double>::infinity());
+    result_.values["rates"] = std::vector<double>(20, 1.25);
+    result_.tables = {{.name = "levels",
                        .title = "Levels",
                        .columns = {"log_time"},
                        .rows = {{2.5}, {kNan}},
@@ -42,16 +42,16 @@ class AnswerTest : public PageTest {
                        .columns = {"x", "y"},
                        .rows = {{1, 2}},
                        .only_data = true}};
-    answer_.remarks = {"a remark with <tags>"};
+    result_.remarks = {"a remark with <tags>"};
   }
 
   Asked now_, usual_;
-  Call question_;
-  Result answer_;
+  Call call_;
+  Result result_;
 };
 
-TEST_F(AnswerTest, JsonHoldsValuesTablesAndTheCommand) {
-  const Json json = summary(answer_, question_, 0.25);
+TEST_F(ResultTest, JsonHoldsValuesTablesAndTheCommand) {
+  const Json json = summary(result_, call_, 0.25);
   EXPECT_EQ(json["growth"], 0.5);
   EXPECT_TRUE(json["overflow"].is_null());
   EXPECT_EQ(json["rates"].size(), 20U);
@@ -65,8 +65,8 @@ TEST_F(AnswerTest, JsonHoldsValuesTablesAndTheCommand) {
   EXPECT_FALSE(json.contains("not_delivered"));
 }
 
-TEST_F(AnswerTest, TextLeavesOutWhatIsTooLongToRead) {
-  const std::string shown = text(answer_);
+TEST_F(ResultTest, TextLeavesOutWhatIsTooLongToRead) {
+  const std::string shown = text(result_);
   EXPECT_TRUE(has(shown, "Growth is 10^12 & more.")) << shown;
   EXPECT_TRUE(has(shown, "growth    0.5\n")) << shown;
   EXPECT_TRUE(has(shown, "overflow  -\n")) << shown;
@@ -77,10 +77,10 @@ TEST_F(AnswerTest, TextLeavesOutWhatIsTooLongToRead) {
   EXPECT_TRUE(has(shown, "Note: a remark with <tags>")) << shown;
 }
 
-TEST_F(AnswerTest, PageIsEscapedAndTheFilesHoldEverything) {
-  answer_.draw = [] { return std::vector<PageFigure>(); };
+TEST_F(ResultTest, PageIsEscapedAndTheFilesHoldEverything) {
+  result_.draw = [] { return std::vector<PageFigure>(); };
   const std::string page =
-      without_gnuplot([&] { write_result(answer_, question_, 1, directory_); });
+      without_gnuplot([&] { write_result(result_, call_, 1, directory_); });
   EXPECT_TRUE(has(page, "Growth is 10<sup>12</sup> &amp; more."));
   EXPECT_TRUE(has(page, "a remark with &lt;tags&gt;"));
   EXPECT_TRUE(has(page, "a&lt;b"));
@@ -92,14 +92,14 @@ TEST_F(AnswerTest, PageIsEscapedAndTheFilesHoldEverything) {
   EXPECT_EQ(file.read("/curve/y").data, std::vector<double>{2});
   EXPECT_EQ(file.text_attribute("/", "command"), "attractor test --beta 4");
   EXPECT_EQ(Json::parse(read_file(directory_ / "summary.json", 1 << 20)),
-            summary(answer_, question_, 1));
+            summary(result_, call_, 1));
 }
 
-TEST_F(AnswerTest, WhatWasNotDeliveredIsSaidEverywhere) {
-  answer_.not_delivered = "cannot resolve; use more modes";
-  EXPECT_EQ(summary(answer_, question_, 0)["not_delivered"], "cannot resolve; use more modes");
+TEST_F(ResultTest, WhatWasNotDeliveredIsSaidEverywhere) {
+  result_.not_delivered = "cannot resolve; use more modes";
+  EXPECT_EQ(summary(result_, call_, 0)["not_delivered"], "cannot resolve; use more modes");
   const std::string page =
-      without_gnuplot([&] { write_result(answer_, question_, 1, directory_); });
+      without_gnuplot([&] { write_result(result_, call_, 1, directory_); });
   EXPECT_TRUE(has(page, "cannot resolve; use more modes"));
 }
 
