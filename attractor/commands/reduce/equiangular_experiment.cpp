@@ -295,7 +295,7 @@ PageFigure gap_figure(const Asked& a) {
 }  // namespace
 
 ParameterList list(EquiangularParameters& p) {
-  const std::string family = "Tokens and attention", moment = "Call", scheme = "Normalisation";
+  const std::string family = "Tokens and attention", moment = "Question", scheme = "Normalisation";
   return {
       {.name = "dynamics",
        .group = family,
