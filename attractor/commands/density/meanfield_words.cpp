@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attractor/commands/page.hpp"
+
 namespace attractor::lab {
 namespace {
 
