@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "attractor/commands/bridge/bridge_result.hpp"
+#include "attractor/commands/flow/flow_page.hpp"
 #include "attractor/commands/flow/flow_result.hpp"
 #include "attractor/commands/select/select_result.hpp"
 
@@ -30,9 +31,21 @@ void write_result_file(const Record& record, const std::filesystem::path& file) 
   with_result(record, [&](const Result& a, const Call& q) { write_arrays(a, q, file); });
 }
 
+/// What a page shows, without the numbers beside it: also of records that no run leaves.
+inline Result page_of(const FlowRecord& r) {
+  return {.title = flow_title(r),
+          .headline = headline(r),
+          .body = [&r](const auto& figures) { return flow_body(r, figures); },
+          .sections = flow_sections(r)};
+}
+inline Result page_of(const SelectRecord& r) { return select_result(r); }
+inline Result page_of(const BridgeRecord& r) { return bridge_result(r); }
+
 template <class Record>
 void write_record_page(const Record& record, const std::filesystem::path& directory) {
-  with_result(record, [&](const Result& a, const Call& q) { write_page(a, q, directory); });
+  auto now = record.parameters;
+  decltype(now) usual{};
+  write_page(page_of(record), {program_of(record), list(now), list(usual)}, directory);
 }
 
 template <class Record>

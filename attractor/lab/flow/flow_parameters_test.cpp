@@ -36,6 +36,7 @@ std::string another_value(const Parameter& p) {
   if (!p.choices.empty())
     return p.choices.back() == p.text() ? p.choices.front() : p.choices.back();
   if (is_text(p)) return "another " + p.name;
+  if (p.is_flag()) return p.text() == "true" ? "false" : "true";
   if (is_whole(p)) return std::isinf(p.most) ? "18446744073709551615" : exact(p.most - 1);
   const double low = std::isinf(p.least) ? -1 : p.least, high = std::isinf(p.most) ? 1 : p.most;
   return exact(low + (high - low) / 3);
@@ -363,6 +364,7 @@ TEST(FlowCommand, RepeatsEveryParameterThroughAShell) {
   FlowParameters p;
   const ParameterList all = list(p);
   for (const Parameter& parameter : all) {
+    if (!parameter.stored) continue;
     parameter.set(another_value(parameter));
     expect_command_repeats(p);
   }

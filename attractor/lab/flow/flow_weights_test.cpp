@@ -15,6 +15,7 @@
 #include "attractor/lab/flow/flow_experiment.hpp"
 #include "attractor/report/hdf5.hpp"
 #include "attractor/tokens/token_file.hpp"
+#include "tests/support/observations.hpp"
 #include "tests/support/record_files.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -81,7 +82,7 @@ void expect_same_tokens(const FlowRecord& a, const FlowRecord& b) {
     EXPECT_EQ(a.snapshots[k].positions, b.snapshots[k].positions) << k;
   ASSERT_EQ(a.series.size(), b.series.size());
   for (std::size_t k = 0; k < a.series.size(); ++k)
-    EXPECT_EQ(std::memcmp(&a.series[k], &b.series[k], sizeof a.series[k]), 0) << k;
+    EXPECT_TRUE(observe::same_bits(a.series[k], b.series[k])) << k;
 }
 
 TEST_F(FlowWeightsTest, DrawnWeightsGivenAgainMakeTheSameRun) {

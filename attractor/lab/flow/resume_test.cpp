@@ -17,6 +17,7 @@
 #include "attractor/lab/flow/checkpoint.hpp"
 #include "attractor/lab/flow/flow_experiment.hpp"
 #include "attractor/tokens/npy.hpp"
+#include "tests/support/observations.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace attractor::lab {
@@ -90,7 +91,7 @@ class ResumeTest : public testing::Test {
             << "stopped at " << fraction << ", snapshot " << k;
       ASSERT_EQ(resumed.series.size(), whole.series.size());
       for (std::size_t k = 0; k < whole.series.size(); ++k)
-        EXPECT_EQ(std::memcmp(&resumed.series[k], &whole.series[k], sizeof whole.series[k]), 0)
+        EXPECT_TRUE(observe::same_bits(resumed.series[k], whole.series[k]))
             << "stopped at " << fraction << ", observation " << k;
     }
   }
