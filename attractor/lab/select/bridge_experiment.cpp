@@ -353,6 +353,7 @@ BridgeRun::BridgeRun(const BridgeParameters& p, const std::string& files_from)
 BridgeRecord BridgeRun::run(const Context& context) && {
   BridgeRecord r = std::move(record_);
   Context training = context;
+  training.directory.clear();  // a bridge is not resumed
   training.report = [&](double done, const std::string& note) {
     if (context.report) context.report(kTrainingShare * done, note);
   };
