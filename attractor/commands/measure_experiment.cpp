@@ -94,9 +94,9 @@ Result ask(const MeasureParameters& p, const Context& context) {
   Result answer;
   answer.title = fmt::format("{} tokens, dimension {}", record.tokens, record.dim);
   answer.headline = fmt::format(
-      "{} tokens in dimension {}: {:.0f} cluster{} at cosine {:.6g}, effective rank {:.4g}",
-      record.tokens, record.dim, o.clusters, o.clusters == 1 ? "" : "s", record.cluster_cosine,
-      o.effective_rank);
+      "{} token{} in dimension {}: {:.0f} cluster{} at cosine {:.6g}, effective rank {:.4g}",
+      record.tokens, record.tokens == 1 ? "" : "s", record.dim, o.clusters,
+      o.clusters == 1 ? "" : "s", record.cluster_cosine, o.effective_rank);
   const Json all = flow_values(record);
   for (const char* name : {"tokens", "dim", "cluster_cosine", "cluster_sizes"})
     answer.values[name] = all[name];
