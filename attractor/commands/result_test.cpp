@@ -79,8 +79,7 @@ TEST_F(ResultTest, TextLeavesOutWhatIsTooLongToRead) {
 
 TEST_F(ResultTest, PageIsEscapedAndTheFilesHoldEverything) {
   result_.draw = [] { return std::vector<PageFigure>(); };
-  const std::string page =
-      without_gnuplot([&] { write_result(result_, call_, 1, directory_); });
+  const std::string page = without_gnuplot([&] { write_result(result_, call_, 1, directory_); });
   EXPECT_TRUE(has(page, "Growth is 10<sup>12</sup> &amp; more."));
   EXPECT_TRUE(has(page, "a remark with &lt;tags&gt;"));
   EXPECT_TRUE(has(page, "a&lt;b"));
@@ -98,8 +97,7 @@ TEST_F(ResultTest, PageIsEscapedAndTheFilesHoldEverything) {
 TEST_F(ResultTest, WhatWasNotDeliveredIsSaidEverywhere) {
   result_.not_delivered = "cannot resolve; use more modes";
   EXPECT_EQ(summary(result_, call_, 0)["not_delivered"], "cannot resolve; use more modes");
-  const std::string page =
-      without_gnuplot([&] { write_result(result_, call_, 1, directory_); });
+  const std::string page = without_gnuplot([&] { write_result(result_, call_, 1, directory_); });
   EXPECT_TRUE(has(page, "cannot resolve; use more modes"));
 }
 

@@ -27,7 +27,7 @@ struct Observation {
   double effective_rank = 1, effective_rank_error = 0, span_dimension = 1;
   double hemisphere = 1, hemisphere_depth = 0;
   double mean_norm = 1, layer_cosine = 1;
-  double sampled = 0;  // 1: statistics with an error above 0 are estimates from random rows
+  double sampled = 0;          // 1: statistics with an error above 0 are estimates from random rows
   std::vector<double> more{};  // of the observables of a run (observables.hpp), in their order
 };
 
