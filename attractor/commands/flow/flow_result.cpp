@@ -134,8 +134,4 @@ Result flow_result(FlowRecord done, const std::optional<Verification>& verified)
           .footer = r.engine.empty() ? "" : ", engine: " + report::html_text(r.engine)};
 }
 
-Call flow_call(FlowParameters& now, FlowParameters& usual) {
-  return {.program = "attractor flow", .now = list(now), .usual = list(usual)};
-}
-
 }  // namespace attractor::lab

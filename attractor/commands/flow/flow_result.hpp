@@ -11,7 +11,4 @@ namespace attractor::lab {
 
 Result flow_result(FlowRecord record, const std::optional<Verification>& verified = {});
 
-/// `attractor flow ...` with the parameters of the record.
-Call flow_call(FlowParameters& now, FlowParameters& usual);
-
 }  // namespace attractor::lab
