@@ -94,13 +94,16 @@ double AttentionSums::entropy(std::size_t row, double own_mass) const {
 void attend(const Attention& att, std::span<const double> tokens, std::span<const double> masses,
             const AttentionRequest& request, AttentionSums& out) {
   const std::size_t count = request.rows.empty() ? masses.size() : request.rows.size();
-  out.pull.resize(request.pull ? count * att.dim : 0);
+  const bool own_place = request.pull && request.pull_place.empty();
+  out.pull.resize(own_place ? count * att.dim : 0);
   out.moment.resize(request.moment ? count : 0);
   for (std::vector<double>* column : {&out.weight, &out.peak, &out.own}) column->resize(count);
   out.values.resize(att.value.empty() ? 0 : tokens.size());
   if (!att.value.empty())
     kernels::row_products(tokens, att.value, att.dim, out.values, product_precision(att, request));
-  const kernels::RowSums sums{out.pull, out.weight, out.moment, out.peak};
+  const std::span<double> pull =
+      request.pull && !own_place ? request.pull_place : std::span<double>(out.pull);
+  const kernels::RowSums sums{pull, out.weight, out.moment, out.peak};
   out.offset = 0;
   if (!att.by_distance()) return attend_by_logits(att, tokens, masses, request, sums, out);
 

@@ -44,7 +44,7 @@ struct Attention {
 /// logit): e^{peak} pull_i = sum_j m_j e^{l_ij - offset}(v_j - v_i), and so on.
 struct AttentionSums {
   double offset = 0;
-  std::vector<double> pull;       // rows x dim
+  std::vector<double> pull;       // rows x dim, unless the request names a place
   std::vector<double> weight;     // rows
   std::vector<double> moment;     // rows, if asked: sum of m_j e^{l_ij - offset} (l_ij - offset)
   std::vector<double> peak, own;  // rows; own_i = l_ii - offset
@@ -64,6 +64,7 @@ struct AttentionSums {
 struct AttentionRequest {
   std::span<const std::uint32_t> rows;  // empty: all
   bool pull = true;
+  std::span<double> pull_place = {};  // rows x dim; empty: AttentionSums::pull
   bool moment = false;
   double lift = 0;  // distance form: weights are computed times e^lift, for frozen states
   /// f32 is about twice as fast, for a known error (kernels/dense/single_rows.hpp). It is taken by

@@ -36,8 +36,8 @@ void AttentionFlow::output(std::span<const double> state, double log_unit, bool 
                            std::span<double> out) const {
   assert(state.size() == groups_.count() * attention_.dim);
   attend(attention_, state, groups_.masses(),
-         {.lift = log_unit - log_unit_, .precision = precision_}, sums_);
-  attention_output(attended(state), log_unit, tangent, out);
+         {.pull_place = out, .lift = log_unit - log_unit_, .precision = precision_}, sums_);
+  attention_output(attended(state, out), log_unit, tangent, out);
 }
 
 double AttentionFlow::fitting_log_unit(std::span<const double> state, double present) const {
@@ -55,7 +55,7 @@ double AttentionFlow::fitting_log_unit(std::span<const double> state, double pre
     return log_unit_ + 0.5 * attention_.beta * closest;
   }
   attend(attention_, state, groups_.masses(), {}, sums_);
-  const double fastest = log_fastest(attended(state));
+  const double fastest = log_fastest(attended(state, sums_.pull));
   return std::isfinite(fastest) ? -fastest : present;
 }
 

@@ -57,8 +57,8 @@ class AttentionFlow final : public TokenFlow {
   bool split_growing(std::vector<double>& state);
   void output(std::span<const double> state, double log_unit, bool tangent,
               std::span<double> out) const;
-  Attended attended(std::span<const double> state) const {
-    return {attention_, *space_, state, groups_.masses(), sums_, groups_.total()};
+  Attended attended(std::span<const double> state, std::span<const double> pull) const {
+    return {attention_, *space_, state, groups_.masses(), sums_, pull, groups_.total()};
   }
 
   Attention attention_;

@@ -46,7 +46,7 @@ void attention_output(const Attended& tokens, double log_unit, bool tangent,
           const auto row = out.subspan(i * dim, dim);
           for (std::size_t a = 0; a < dim; ++a) {
             // A factor that underflows meets a pull that is zero too: keep 0, not 0 * inf.
-            const double pull = sums.pull[i * dim + a];
+            const double pull = tokens.pull[i * dim + a];
             row[a] =
                 (own_value ? share * values[i * dim + a] : 0) + (pull == 0 ? 0 : factor * pull);
           }
@@ -63,7 +63,7 @@ double log_fastest(const Attended& tokens) {
     const double log_z = tokens.attention.rule == Rule::softmax
                              ? sums.log_partition(i, tokens.masses[i])
                              : std::log(tokens.total);
-    const double pull = norm(std::span(sums.pull).subspan(i * dim, dim));
+    const double pull = norm(tokens.pull.subspan(i * dim, dim));
     fastest = std::max(fastest, sums.peak[i] - log_z + std::log(pull));
   }
   return fastest;

@@ -25,6 +25,7 @@ struct Attended {
   const Space& space;
   std::span<const double> state, masses;
   const AttentionSums& sums;
+  std::span<const double> pull;  // those of the sums, wherever they are: `out` may be the place
   double total;
 };
 

@@ -117,13 +117,14 @@ std::vector<double> CircleFlow::begin(std::vector<double> tokens) {
   return sorted;
 }
 
-std::vector<double> CircleFlow::directions(std::span<const double> angles) const {
-  std::vector<double> tokens;
+std::span<const double> CircleFlow::directions(std::span<const double> angles,
+                                               std::vector<double>& storage) const {
+  storage.clear();
   for (const double angle : expand(angles)) {
-    tokens.push_back(std::cos(angle));
-    tokens.push_back(std::sin(angle));
+    storage.push_back(std::cos(angle));
+    storage.push_back(std::sin(angle));
   }
-  return tokens;
+  return storage;
 }
 
 std::vector<double> CircleFlow::expand(std::span<const double> angles) const {

@@ -50,7 +50,8 @@ class CircleFlow final : public TokenFlow {
   std::string_view engine() const override { return "circle"; }
   /// Their sorted angles.
   std::vector<double> begin(std::vector<double> tokens) override;
-  std::vector<double> directions(std::span<const double> angles) const override;
+  std::span<const double> directions(std::span<const double> angles,
+                                     std::vector<double>& storage) const override;
   bool state_is_tokens() const override { return false; }
   bool has_increments() const override { return false; }
   std::span<const std::uint32_t> kept_order() const override { return order_; }

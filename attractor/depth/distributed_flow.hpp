@@ -69,9 +69,13 @@ class DistributedFlow final : public TokenFlow {
   void output(std::span<const double> state, double log_unit, bool tangent,
               std::span<double> out) const;
   Attended attended(std::span<const double> state) const {
-    return {attention_, *space_,
-            state,      std::span(masses_).first(own_.size()),
-            sums_,      static_cast<double>(tokens_)};
+    return {attention_,
+            *space_,
+            state,
+            std::span(masses_).first(own_.size()),
+            sums_,
+            sums_.pull,
+            static_cast<double>(tokens_)};
   }
   double closest_squared(std::span<const double> state) const;
 

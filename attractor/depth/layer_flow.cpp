@@ -202,13 +202,14 @@ void LayerFlow::attend(const flow::Time& now, std::span<const double> state,
   if (out.status != LayerStatus::complete) status_ = out.status;
 }
 
-std::vector<double> LayerFlow::directions(std::span<const double> state) const {
-  std::vector<double> result(state.begin(), state.end());
-  if (!has_lengths()) return result;
+std::span<const double> LayerFlow::directions(std::span<const double> state,
+                                              std::vector<double>& storage) const {
+  if (!has_lengths()) return state;
+  storage.assign(state.begin(), state.end());
   const std::size_t dim = architecture_.layer.dim;
-  for (std::size_t i = 0; i < result.size(); i += dim)
-    sphere_->retract(std::span(result).subspan(i, dim));
-  return result;
+  for (std::size_t i = 0; i < storage.size(); i += dim)
+    sphere_->retract(std::span(storage).subspan(i, dim));
+  return storage;
 }
 
 std::vector<double> LayerFlow::head_entropies(const flow::Time& now,

@@ -66,7 +66,8 @@ class LayerFlow final : public TokenFlow {
 
   std::string_view engine() const override { return "layers"; }
   void enter(const flow::Time& now, std::vector<double>& state) override { simplify(now, state); }
-  std::vector<double> directions(std::span<const double> state) const override;
+  std::span<const double> directions(std::span<const double> state,
+                                     std::vector<double>& storage) const override;
   bool has_lengths() const override { return scheme(architecture_.norm).grows; }
   std::vector<double> head_entropies(const flow::Time& now,
                                      std::span<const double> state) const override;

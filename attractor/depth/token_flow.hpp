@@ -31,9 +31,11 @@ class TokenFlow : public flow::Flow {
 
   const TokenGroups& groups() const { return groups_; }
   TokenGroups& groups() { return groups_; }
-  /// Unit vectors of the state's tokens; in R^d the tokens.
-  virtual std::vector<double> directions(std::span<const double> state) const {
-    return {state.begin(), state.end()};
+  /// Unit vectors of the state's tokens; in R^d the tokens. The state itself where it is them, else
+  /// what `storage` holds then.
+  virtual std::span<const double> directions(std::span<const double> state,
+                                             std::vector<double>& /*storage*/) const {
+    return state;
   }
   /// Tokens have lengths beside directions (pre-normalised schemes).
   virtual bool has_lengths() const { return false; }

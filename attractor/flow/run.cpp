@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attractor/base/scratch.hpp"
 #include "attractor/flow/lengths.hpp"
 
 namespace attractor::flow {
@@ -124,10 +125,11 @@ class Loop {
       if (!step) {
         emit(due, p_.state);
       } else if (dense && theta < 1 - slack) {
-        buffer_.resize(step->after.size());
-        stepper_.interpolate(std::max(0.0, theta), buffer_);
+        const Scratch<double> inside(step->after.size());
+        const std::span<double> state(inside.get(), step->after.size());
+        stepper_.interpolate(std::max(0.0, theta), state);
         flow_.carry(step->stretch(), std::max(0.0, theta));
-        emit(due, buffer_);
+        emit(due, state);
       } else if (dense) {
         flow_.carry(step->stretch(), 1);
         emit(due, step->after);
@@ -268,7 +270,6 @@ class Loop {
   bool passes_end_ = false;                                                   // the last layer
   double longest_step_ = std::numeric_limits<double>::infinity(), pull_ = 0;  // in balance
   bool noisy_ = false;
-  std::vector<double> buffer_;
 };
 
 }  // namespace

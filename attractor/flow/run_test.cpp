@@ -131,6 +131,20 @@ TEST(EmbeddedPairs, ConvergeWithTheirOrderAtFixedSteps) {
   }
 }
 
+TEST(EmbeddedPairs, KeepStagesThatAreNeededTogetherApart) {
+  const auto arrays = [](const Tableau& method) {
+    const std::vector<std::size_t> place = method.places();
+    return *std::max_element(place.begin(), place.end()) + 1;
+  };
+  // Of the seven drifts of Dormand and Prince the second is not needed any more when the last is
+  // made.
+  EXPECT_EQ(dormand_prince().places(), (std::vector<std::size_t>{0, 1, 2, 3, 4, 5, 1}));
+  EXPECT_EQ(arrays(bogacki_shampine()), 4U);
+  EXPECT_EQ(arrays(rk4()), 4U);
+  EXPECT_LT(arrays(dormand_prince_8()), dormand_prince_8().stages());
+  EXPECT_EQ(arrays(euler()), 1U);
+}
+
 // The estimate is of size h^order: one step of 2h against one of h.
 TEST(EmbeddedPairs, EstimateTheirErrorWithTheirOrder) {
   for (const Tableau& method : {bogacki_shampine(), dormand_prince(), dormand_prince_8()}) {

@@ -46,9 +46,8 @@ constexpr std::array<AddTerms, sizeof...(kCounts)> each_count(std::index_sequenc
 constexpr auto kAddTerms = each_count(std::make_index_sequence<Terms::kMost + 1>());
 
 /// out = from + scale sum_s weights[s] k_s over the coordinates [begin, begin + size).
-void weighted_sum(const std::vector<double>& weights, double scale,
-                  const std::vector<std::vector<double>>& k, const double* from, std::size_t begin,
-                  std::size_t size, double* out) {
+void weighted_sum(const std::vector<double>& weights, double scale, const Stages& k,
+                  const double* from, std::size_t begin, std::size_t size, double* out) {
   Terms terms;
   for (std::size_t s = 0; s < weights.size(); ++s) {
     if (weights[s] == 0) continue;
@@ -88,8 +87,8 @@ bool finite(std::span<const double> x) {
 
 /// The largest |h sum_s weights[s] k_s| / scale(x) over the points [begin, end) of x; NaN wins.
 double largest_error(const Space& space, const std::vector<double>& weights, double h,
-                     const std::vector<std::vector<double>>& k, std::span<const double> x,
-                     std::size_t begin, std::size_t end) {
+                     const Stages& k, std::span<const double> x, std::size_t begin,
+                     std::size_t end) {
   const std::size_t dim = space.dim();
   const std::vector<double> zeros(kTogether * dim, 0.0);
   std::vector<double> error(kTogether * dim);
@@ -108,7 +107,10 @@ Stepper::Stepper(Tableau tableau, const Noise& noise)
       own_noise_(noise.seed, "noise"),
       common_noise_(noise.seed, "common noise"),
       substeps_(noise.substeps),
-      stage_(tableau_.stages() + tableau_.dense_a.size()) {}
+      stage_(tableau_) {}
+
+Stages::Stages(const Tableau& tableau)
+    : place_(tableau.places()), arrays_(*std::max_element(place_.begin(), place_.end()) + 1) {}
 
 // out = x + h sum_s weights[s] k_s over the coordinates [begin, end).
 void Stepper::combine(const std::vector<double>& weights, std::size_t begin, std::size_t end,
@@ -240,7 +242,7 @@ void Stepper::interpolate(double theta, std::span<double> out) const {
 void Stepper::accept(std::vector<double>& state) {
   std::swap(state, next_);
   drift_known_ = tableau_.first_same_as_last;
-  if (drift_known_) std::swap(stage_.front(), stage_[tableau_.stages() - 1]);
+  if (drift_known_) std::swap(stage_[0], stage_[tableau_.stages() - 1]);
 }
 
 }  // namespace attractor::flow

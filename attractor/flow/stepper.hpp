@@ -1,6 +1,6 @@
 // One step of a Runge-Kutta method with retraction: every stage point is put back onto the space,
 // and the drift there is tangent, so the ambient method keeps its order on the sphere. Memory:
-// stages + 1 states. Stage updates are fused: one pass over memory for each stage.
+// one state and the stages that are needed at the same time (Tableau::places). Stage updates are fused: one pass over memory for each stage.
 #pragma once
 
 #include <functional>
@@ -19,6 +19,18 @@ namespace attractor::flow {
 struct Noise {
   std::uint64_t seed = 0;
   std::uint64_t substeps = 1;
+};
+
+/// The drifts of the stages, in as few arrays as the method allows.
+class Stages {
+ public:
+  explicit Stages(const Tableau& tableau);
+  std::vector<double>& operator[](std::size_t s) { return arrays_[place_[s]]; }
+  const std::vector<double>& operator[](std::size_t s) const { return arrays_[place_[s]]; }
+
+ private:
+  std::vector<std::size_t> place_;
+  std::vector<std::vector<double>> arrays_;
 };
 
 class Stepper {
@@ -66,7 +78,7 @@ class Stepper {
   Tableau tableau_;
   Stream own_noise_, common_noise_;
   std::uint64_t substeps_;
-  std::vector<std::vector<double>> stage_;
+  Stages stage_;
   std::vector<double> next_;
   bool drift_known_ = false;
   std::size_t evaluations_ = 0;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "attractor/base/error.hpp"
 
 namespace attractor::flow {
@@ -98,6 +100,31 @@ Tableau tableau_named(std::string_view name) {
       fmt::format("stepper '{}' is unknown; allowed: layers, euler, rk4, adaptive, adaptive3, "
                   "adaptive8, euler-maruyama",
                   name));
+}
+
+std::vector<std::size_t> Tableau::places() const {
+  const std::size_t all = stages() + dense_a.size();
+  std::vector<std::size_t> last_use(all, 0);  // the stage that needs it last; `all`: the step's end
+  const auto need = [&](const std::vector<double>& weights, std::size_t at) {
+    for (std::size_t s = 0; s < weights.size(); ++s)
+      if (weights[s] != 0) last_use[s] = std::max(last_use[s], at);
+  };
+  for (std::size_t s = 0; s < stages(); ++s) need(a[s], s);
+  for (std::size_t s = 0; s < dense_a.size(); ++s) need(dense_a[s], stages() + s);
+  for (const auto* weights : {&b, &error, &error_low}) need(*weights, all);
+  if (dense != nullptr)
+    for (const double theta : {0.3, 0.7}) need(dense(theta), all);
+  last_use[0] = all;  // a rejected step begins with it again
+  if (first_same_as_last) last_use[stages() - 1] = all;
+  std::vector<std::size_t> place(all), busy_until;
+  for (std::size_t s = 0; s < all; ++s) {
+    std::size_t free = 0;
+    while (free < busy_until.size() && busy_until[free] >= s) ++free;
+    if (free == busy_until.size()) busy_until.push_back(0);
+    busy_until[free] = last_use[s];
+    place[s] = free;
+  }
+  return place;
 }
 
 }  // namespace attractor::flow

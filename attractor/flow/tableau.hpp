@@ -23,6 +23,9 @@ struct Tableau {
   bool stochastic = false;  // the step ends with the flow's noise
 
   std::size_t stages() const { return b.size(); }
+  /// The array each stage (those of dense_a last) is kept in: stages that are never needed together
+  /// share one. The first has its own.
+  std::vector<std::size_t> places() const;
   bool adaptive() const { return !error.empty(); }
 };
 

@@ -34,10 +34,12 @@ struct View {
   double total() const { return std::accumulate(masses.begin(), masses.end(), 0.0); }
 };
 
+bool is_unit(std::span<const double> x) { return std::abs(dot(x, x) - 1) <= kUnit; }
+
 // out[a * stride] = x_a / |x|. False, and zeros, for the zero vector.
 bool direction(std::span<const double> x, double* out, std::size_t stride = 1) {
   for (std::size_t a = 0; a < x.size(); ++a) out[a * stride] = x[a];
-  if (std::abs(dot(x, x) - 1) <= kUnit) return true;
+  if (is_unit(x)) return true;
   double peak = 0, square = 0;
   for (const double value : x) peak = std::max(peak, std::abs(value));
   if (peak == 0) return false;
@@ -266,15 +268,20 @@ std::size_t sampled_rows(std::size_t tokens) {
   return std::clamp<std::size_t>((std::size_t{1} << 26) / tokens, 64, 512);
 }
 
-std::vector<double> directions(const View& view) {
-  std::vector<double> all(view.tokens.size());
-  for (std::size_t i = 0; i < view.size(); ++i) direction(view.row(i), &all[i * view.dim]);
-  return all;
+// The tokens themselves if all are unit vectors, else their directions, in `storage`.
+std::span<const double> directions(const View& view, std::vector<double>& storage) {
+  bool unit = true;
+  for (std::size_t i = 0; i < view.size() && unit; ++i) unit = is_unit(view.row(i));
+  if (unit) return view.tokens;
+  storage.resize(view.tokens.size());
+  for (std::size_t i = 0; i < view.size(); ++i) direction(view.row(i), &storage[i * view.dim]);
+  return storage;
 }
 
 // Close originals that are other tokens, for all tokens where a search can tell.
 CloseWeights close_others(const View& view, double gap) {
-  if (gap < 1) return close_masses(directions(view), view.dim, view.masses, gap);
+  std::vector<double> storage;
+  if (gap < 1) return close_masses(directions(view, storage), view.dim, view.masses, gap);
   // More than half of all directions, and zero tokens too: rows see them.
   CloseWeights unknown = nothing_close(view.size());
   unknown.complete.assign(view.size(), 0);

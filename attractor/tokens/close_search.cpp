@@ -71,7 +71,9 @@ CloseSearch::CloseSearch(std::span<const double> keys, std::size_t dim, double r
     starts_.push_back(position);
   }
   starts_.push_back(count);
-  tiles_.assign((count + kLanes - 1) / kLanes * kLanes * dim, 0.0);
+  const std::size_t padded = (count + kLanes - 1) / kLanes * kLanes;
+  tiles_ = Scratch<double>(padded * dim);
+  std::fill_n(tiles_.get(), padded * dim, 0.0);
   for (std::size_t position = 0; position < count; ++position)
     for (std::size_t a = 0; a < dim; ++a)
       tiles_[(position / kLanes * dim + a) * kLanes + position % kLanes] =

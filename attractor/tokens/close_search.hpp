@@ -12,6 +12,8 @@
 #include <span>
 #include <vector>
 
+#include "attractor/base/scratch.hpp"
+
 namespace attractor {
 
 struct CloseKey {
@@ -64,7 +66,7 @@ class CloseSearch {
   std::vector<std::uint32_t> order_;
   std::vector<std::uint64_t> cells_;  // ascending, those that hold a key
   std::vector<std::size_t> starts_;   // cells_.size() + 1 positions
-  std::vector<double> tiles_;         // eight keys side by side: dim x 8 each
+  Scratch<double> tiles_;             // eight keys side by side: dim x 8 each
 };
 
 }  // namespace attractor

@@ -30,10 +30,10 @@ namespace {
 constexpr double kRight = std::numbers::pi / 2, kEnd = 0.5;  // angles of a pair
 constexpr double kClose = 1.2, kApart = 1.6;                 // gaps of three tokens
 constexpr double kRadius = 1e-6;                             // equal tokens are one
-constexpr double kTolerance = 1e-11;  // of steps; that of states between them is its power 4/5
-
-/// Relative error of the running clock, which multiplies errors of the angle by beta.
-double clock_error(double beta) { return beta * std::pow(kTolerance, 0.8); }
+constexpr double kTolerance = 1e-12;  // of steps; that of states between them is its power 4/5
+/// Relative error of a time; the running clock multiplies errors of the angle by beta: 200 times
+/// 2.5e-10 at the most.
+constexpr double kClockError = 1e-8;
 
 /// 1 - cosine of the first two tokens.
 double gap(std::span<const double> tokens) {
@@ -115,7 +115,7 @@ void compare_pair(const Way& w, Table& table, std::vector<Check>& checks) {
   table.rows.push_back(
       {w.beta, w.running.back(), exact, limit_time(kRight), frozen, 2 * w.beta * frozen});
   checks.push_back(near_relative(fmt::format("beta = {}: time on the running clock", w.beta),
-                                 w.running.back(), exact, clock_error(w.beta)));
+                                 w.running.back(), exact, kClockError));
   // The law of the lifetime is good to 2/beta^2 at 90 degrees.
   checks.push_back(near(fmt::format("beta = {}: time on the frozen clock times 2 beta", w.beta),
                         2 * w.beta * frozen, 1, 3 / (w.beta * w.beta)));
@@ -134,7 +134,7 @@ Table compare_three(const Effort& effort, std::vector<Check>& checks) {
     // The third token pulls one of them back by that share of its speed at most.
     checks.push_back(near_relative(
         fmt::format("three tokens, beta = {}: time of the closer pair", beta), w.running.back(),
-        alone, std::sin(kApart) / std::sin(kClose) * std::exp(-beta * lead) + clock_error(beta)));
+        alone, std::sin(kApart) / std::sin(kClose) * std::exp(-beta * lead) + kClockError));
   }
   // e^{-beta lead} / beta, and what is of order 1/beta in it changes by c (1/25 - 1/50) / 25.
   checks.push_back(near("three tokens: ln of the third one's way, slope in beta from 25 to 50",
@@ -179,9 +179,9 @@ Finding run(const Effort& effort) {
   const double running = ways.back().running.back(), limit = limit_time(kRight);
   const double unequal = follow({0, kRight, kRight, kRight}, 200, effort).running.back();
   finding.checks.push_back(near_relative("beta = 200: time on the running clock against the limit",
-                                         running, limit, clock_error(200)));
+                                         running, limit, kClockError));
   finding.checks.push_back(near_relative("masses 1/4 and 3/4: the same against 3/5 of the limit",
-                                         unequal, 0.6 * limit, clock_error(200)));
+                                         unequal, 0.6 * limit, kClockError));
   finding.answer.tables = {table, compare_three(effort, finding.checks)};
   if (effort.context.stopped()) return finding;
   finding.answer.headline = fmt::format(

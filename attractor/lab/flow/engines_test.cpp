@@ -438,7 +438,8 @@ TEST(Engines, WhatTheCircleCannotGiveIsRefused) {
 /// Tokens of a state in the order in which they were given.
 std::vector<double> as_given(const FlowModel& model, std::span<const double> state,
                              std::size_t dim) {
-  const std::vector<double> shape = model.flow().directions(state);
+  std::vector<double> storage;
+  const std::span<const double> shape = model.flow().directions(state, storage);
   std::vector<double> result(shape.size());
   for (std::size_t i = 0; i < shape.size() / dim; ++i)
     std::copy_n(shape.begin() + static_cast<std::ptrdiff_t>(dim * model.groups().owner()[i]), dim,

@@ -306,7 +306,8 @@ class FlowRun::Experiment {
   observe::Observation measure(const flow::Time& time, std::span<const double> state,
                                bool thorough) const {
     observe::Observation o = model_.observe(time, state, options_, thorough);
-    const std::vector<double> shape = model_.whole().directions(state);
+    std::vector<double> storage;
+    const std::span<const double> shape = model_.whole().directions(state, storage);
     const observe::TokenView view{shape, start_.dim, model_.groups().masses(), thorough};
     for (const observe::Observable& observable : observables_)
       o.more.push_back(observable.value(view));
@@ -314,7 +315,8 @@ class FlowRun::Experiment {
   }
 
   void take_snapshot(const flow::Time& time, std::span<const double> state) {
-    const std::vector<double> shape = model_.whole().directions(state);
+    std::vector<double> storage;
+    const std::span<const double> shape = model_.whole().directions(state, storage);
     Snapshot snapshot{time, model_.groups().expand(shape), std::vector<std::uint32_t>(count_), {}};
     const bool all = model_.members_visible();  // else a token of the state stands for its members
     const std::span<const double> seen = all ? snapshot.positions : shape;

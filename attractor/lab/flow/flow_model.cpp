@@ -149,7 +149,8 @@ std::uint64_t FlowModel::period_before(const flow::Time& end) const {
 observe::Observation FlowModel::observe(const flow::Time& time, std::span<const double> state,
                                         const observe::ObserveOptions& options,
                                         bool thorough) const {
-  const std::vector<double> shape = whole().directions(state);
+  std::vector<double> storage;
+  const std::span<const double> shape = whole().directions(state, storage);
   observe::Observation o =
       observe::observe(observed_, logit_bound_, shape, groups().masses(), time, options, thorough);
   const auto length = [](std::span<const double> x) {  // squares may overflow, lengths must not
@@ -160,8 +161,7 @@ observe::Observation FlowModel::observe(const flow::Time& time, std::span<const 
     for (double& c : scaled) c /= largest;
     return largest * norm(scaled);
   };
-  const std::span<const double> lengths =
-      whole().has_lengths() ? state : std::span<const double>(shape);
+  const std::span<const double> lengths = whole().has_lengths() ? state : shape;
   double sum = 0;
   for (std::size_t i = 0; i < groups().count(); ++i)
     sum += groups().masses()[i] * length(lengths.subspan(i * dim_, dim_));
