@@ -20,7 +20,11 @@
 #include "attractor/base/file.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/commands/registry.hpp"
-#include "attractor/lab/run_directory.hpp"
+#include "attractor/files/checkpoint_file.hpp"
+#include "attractor/files/load_inputs.hpp"
+#include "attractor/files/output_files.hpp"
+#include "attractor/files/parameter_file.hpp"
+#include "attractor/files/run_directory.hpp"
 #include "attractor/ranks/ranks.hpp"
 
 namespace attractor::apps {
@@ -67,7 +71,8 @@ Prepared resumed(const Command& command, const Options& options) {
   set_given(options, parameters);
   run.files_from = run.directory->origin().started_in;
   if (is_shared(command)) run.request->share();
-  run.request->prepare({}, run.files_from);
+  load_inputs(parameters, run.files_from);
+  prepare(*run.request, {});
   return run;
 }
 
@@ -80,7 +85,9 @@ Prepared begun(const Command& command, const Options& options) {
   }
   const std::vector<std::string> names = set_given(options, parameters);
   if (is_shared(command)) run.request->share();
-  run.request->prepare(names, run.files_from);
+  load_inputs(parameters, run.files_from);
+  require_outputs(parameters, run.files_from);
+  prepare(*run.request, names);
   if (!options.out) return run;
   require_space(*options.out, run.request->bytes());
   if (run.files_from.empty()) run.files_from = std::filesystem::current_path().string();
@@ -90,7 +97,7 @@ Prepared begun(const Command& command, const Options& options) {
                            {.name = command.name,
                             .command = call_of(command, *run.request, *usual).command(),
                             .started_in = run.files_from,
-                            .inputs = InputFiles(run.request->files(), run.files_from)}));
+                            .inputs = InputFiles(input_files(parameters), run.files_from)}));
   return run;
 }
 
@@ -117,7 +124,8 @@ Prepared prepare_together(const Command& command, const Options& options) {
   run->files_from = ranks::broadcast(run->files_from);
   if (ranks::rank() > 0) {
     run->request->share();
-    run->request->prepare({}, run->files_from);
+    load_inputs(run->request->parameters(), run->files_from);
+    prepare(*run->request, {});
   }
   return std::move(*run);
 }
@@ -134,9 +142,11 @@ std::size_t threads_of(const RunOptions& options) {
 
 Result computed(const Prepared& prepared, const RunOptions& options) {
   ProgressBar bar(!options.quiet && ranks::rank() == 0);
+  std::shared_ptr<CheckpointStore> checkpoints;
+  if (prepared.directory)
+    checkpoints = std::make_shared<CheckpointFile>(prepared.directory->path() / "checkpoint.bin");
   return prepared.request->run(
-      {.directory = prepared.directory ? prepared.directory->path() : std::filesystem::path{},
-       .files_from = prepared.files_from,
+      {.checkpoints = checkpoints,
        .checkpoint_seconds = options.checkpoint_seconds,
        .stop = interrupted,
        .report =
@@ -184,6 +194,7 @@ int deliver(const Command& command, Prepared& prepared, const Result& answer,
   const std::unique_ptr<Request> usual = command.make();
   const Call call = call_of(command, *prepared.request, *usual);
   const bool with_page = !options.no_figures;
+  write_outputs(answer, prepared.files_from);
   if (prepared.directory) keep(command, prepared, answer, call, seconds, with_page);
   if (options.json) {
     fmt::print("{}\n", summary(answer, call, seconds).dump(2));

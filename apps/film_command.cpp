@@ -13,6 +13,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
 #include "attractor/commands/flow/film.hpp"
+#include "attractor/files/flow_file.hpp"
 #include "attractor/report/process.hpp"
 
 namespace attractor::apps {
@@ -72,7 +73,7 @@ int run(const Options& options) {
                     "an .svg",
                     kind));
   catch_interrupts();
-  const FlowRecord record = read_film(options.run);
+  const FlowRecord record = read_flow(options.run);
   const FlowView view = flow_view(record);
   std::string film;
   if (kind == ".svg") {

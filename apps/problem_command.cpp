@@ -9,7 +9,7 @@
 #include "apps/exit_status.hpp"
 #include "apps/parameter_options.hpp"
 #include "attractor/lab/select/example_parameters.hpp"
-#include "attractor/training/problem_file.hpp"
+#include "attractor/files/problem_file.hpp"
 
 namespace attractor::apps {
 namespace {

@@ -16,7 +16,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
 #include "attractor/base/threads.hpp"
-#include "attractor/lab/run_directory.hpp"
+#include "attractor/files/run_directory.hpp"
 #include "attractor/ranks/ranks.hpp"
 #include "attractor/study/sweep.hpp"
 #include "attractor/study/sweep_result.hpp"
@@ -117,7 +117,7 @@ Prepared start(const Options& options) {
                            {.name = "sweep",
                             .command = command,
                             .started_in = run.files_from,
-                            .inputs = InputFiles(input_files(run.study), run.files_from)}));
+                            .inputs = InputFiles(study_files(run.study), run.files_from)}));
   if (options.shard) write_file(run.path / "shard", *options.shard);
   write_file(run.path / "study.toml", run.study.text);
   return run;

@@ -25,7 +25,7 @@
 #include "attractor/base/threads.hpp"
 #include "attractor/solve/hard_margin.hpp"
 #include "attractor/solve/margin_status.hpp"
-#include "attractor/tokens/npy.hpp"
+#include "attractor/files/npy.hpp"
 #include "bench/timing.hpp"
 
 namespace attractor {

@@ -24,7 +24,7 @@
 #include "attractor/base/threads.hpp"
 #include "attractor/flow/run.hpp"
 #include "attractor/training/descent_flow.hpp"
-#include "attractor/training/problem_file.hpp"
+#include "attractor/files/problem_file.hpp"
 #include "bench/timing.hpp"
 
 namespace attractor {
@@ -85,7 +85,7 @@ void run(std::span<const std::string> arguments) {
   set_threads(number<std::size_t>(argument(5, "1")));
 
   const training::Problem problem = training::read_problem(arguments[0]);
-  const training::Objective objective(problem, loss, training::trained_named("p"));
+  const training::Objective objective(problem, loss, training::Train::p);
   training::DescentFlow flow(
       objective, {.rule = rule == "gd" ? training::Rule::gradient : training::Rule::normalised});
   const flow::Plan plan{.end = flow::Time(step * static_cast<double>(steps)), .step = step};

@@ -7,17 +7,17 @@
 
 namespace attractor::papers {
 
-FlowRecord flow_of(const FlowParameters& parameters, const Effort& effort) {
+FlowRecord flow_of(const FlowSetup& parameters, const Effort& effort) {
   FlowRecord record = lab::run_flow(parameters, {.stop = effort.context.stop});
   if (record.series.empty()) record.series.emplace_back();
   if (record.snapshots.empty()) record.snapshots.emplace_back();
   return record;
 }
 
-FlowParameters at_angles(std::span<const double> angles) {
-  FlowParameters p;
-  p.init = "angles";
-  p.angles = fmt::format("{}", fmt::join(angles, ","));
+FlowSetup at_angles(std::span<const double> angles) {
+  FlowSetup p;
+  p.init = Arrangement::angles;
+  p.angles = std::vector<double>(angles.begin(), angles.end());
   p.dim = 2;
   return p;
 }

@@ -9,14 +9,14 @@
 
 namespace attractor::papers {
 
-using lab::FlowParameters;
+using lab::FlowSetup;
 using lab::FlowRecord;
 
 /// If it was stopped the record is of no use, but has a series and a snapshot.
-FlowRecord flow_of(const FlowParameters& parameters, const Effort& effort);
+FlowRecord flow_of(const FlowSetup& parameters, const Effort& effort);
 
-/// Tokens at these angles on the circle. A run takes them only as text.
-FlowParameters at_angles(std::span<const double> angles);
+/// Tokens at these angles on the circle.
+FlowSetup at_angles(std::span<const double> angles);
 
 /// A column of the series of a run.
 std::vector<double> column(const FlowRecord& record, double observe::Observation::*value);

@@ -25,7 +25,7 @@ SelectMoment observe(const SelectRecord& r, const Objective& objective, const la
   const std::vector<double> attention = objective.attention_weights(at.weights);
   SelectMoment m;
   m.log10_time = at.time.log() / std::numbers::ln10;
-  m.steps = std::round(at.time.value() / r.parameters.step);
+  m.steps = std::round(at.time.value() / r.setup.step);
   m.loss = objective.loss(e);
   m.attention_norm = norm(attention);
   m.head_norm = norm(objective.head_weights(at.weights));
@@ -58,17 +58,17 @@ std::span<const double> part(std::span<const double> trajectory, const SelectRec
 
 }  // namespace
 
-SelectRecord select(const SelectParameters& parameters, const Effort& effort) {
+SelectRecord select(const SelectSetup& parameters, const Effort& effort) {
   return run_select(parameters, context_of(effort));
 }
 
-SelectRecord train(const SelectParameters& p, training::Problem problem, const Effort& effort) {
-  SelectRecord r{.parameters = p, .problem = std::move(problem)};
-  const Objective objective(r.problem, training::loss_named(p.loss),
-                            training::trained_named(p.train));
+SelectRecord train(const SelectSetup& p, training::Problem problem, const Effort& effort) {
+  SelectRecord r{.setup = p, .problem = std::move(problem)};
+  const Objective objective(r.problem, p.loss,
+                            training::Trained(p.train));
   r.blocks.assign(objective.blocks().begin(), objective.blocks().end());
   const lab::Context context = context_of(effort);
-  lab::Training run(r.parameters, objective, context, objective.start());
+  lab::Training run(r.setup, objective, context, objective.start());
   run.run();
   r.trained = true;
   r.status = run.status();
@@ -91,12 +91,12 @@ SelectRecord train(const SelectParameters& p, training::Problem problem, const E
 }
 
 training::Problem example_named(const std::string& name) {
-  return lab::load_problem("example:" + name, {}, 0);
+  return lab::problem_of({.name = "example:" + name}, 0);
 }
 
-training::MaxMargin margin_of(const training::Problem& problem, const std::string& train,
+training::MaxMargin margin_of(const training::Problem& problem, training::Train train,
                               std::vector<std::size_t> chosen) {
-  const Objective objective(problem, training::Loss::logistic, training::trained_named(train));
+  const Objective objective(problem, training::Loss::logistic, train);
   if (chosen.empty()) chosen = training::best_tokens(objective);
   return training::AttSvm(objective).solve(std::move(chosen));
 }

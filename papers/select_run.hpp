@@ -13,19 +13,19 @@
 namespace attractor::papers {
 
 using lab::SelectMoment;
-using lab::SelectParameters;
+using lab::SelectSetup;
 using lab::SelectRecord;
 
-SelectRecord select(const SelectParameters& parameters, const Effort& effort);
+SelectRecord select(const SelectSetup& parameters, const Effort& effort);
 /// The same from another start and for a problem without a name: training, its moments, and the
 /// max-margin solution of the tokens it selects; no theory beyond that.
-SelectRecord train(const SelectParameters& parameters, training::Problem problem,
+SelectRecord train(const SelectSetup& parameters, training::Problem problem,
                    const Effort& effort);
 /// "multi,seed=3"
 training::Problem example_named(const std::string& name);
 
 /// The max-margin solution of these tokens (none: the best) where `train` is what is trained.
-training::MaxMargin margin_of(const training::Problem& problem, const std::string& train,
+training::MaxMargin margin_of(const training::Problem& problem, training::Train train,
                               std::vector<std::size_t> chosen = {});
 
 /// How many outputs of a run, which are even in log time, record every step up to `step`.

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "attractor/depth/layer_flow.hpp"
+#include "attractor/flow/tableau.hpp"
 #include "papers/entry.hpp"
 
 namespace attractor::papers {
@@ -14,7 +14,7 @@ struct Walk {
   depth::Architecture architecture{};
   std::vector<double> tokens{};  // n x dim
   std::vector<double> times{};   // ascending; of fixed steps: whole numbers of them
-  std::string stepper = "adaptive";
+  flow::Method stepper = flow::Method::adaptive;
   double step = 0.1, tolerance = 1e-9;
   std::uint64_t max_steps = 10'000'000;
 };

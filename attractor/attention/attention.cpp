@@ -54,14 +54,6 @@ void attend_by_logits(const Attention& att, std::span<const double> tokens,
 
 }  // namespace
 
-Rule rule_named(std::string_view name) {
-  if (name == "sa") return Rule::softmax;
-  if (name == "usa") return Rule::unnormalised;
-  throw Error(fmt::format("dynamics '{}' is unknown; allowed: sa, usa", name));
-}
-
-std::string_view name(Rule rule) { return rule == Rule::softmax ? "sa" : "usa"; }
-
 double Attention::logit_bound() const {
   if (identity_logits()) return beta;
   const auto d = static_cast<Eigen::Index>(dim);

@@ -13,21 +13,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
+#include "attractor/attention/rule.hpp"
 #include "attractor/kernels/dense/single_rows.hpp"
 
 namespace attractor {
 
 using kernels::Precision;
 
-enum class Rule { softmax, unnormalised };
-Rule rule_named(std::string_view name);  // "sa", "usa"; throws Error on another name
-std::string_view name(Rule rule);
-
 struct Attention {
-  Rule rule = Rule::softmax;
+  Rule rule = Rule::softmax;  // or unnormalised
   double beta = 1;
   std::size_t dim = 0;
   bool on_sphere = true;

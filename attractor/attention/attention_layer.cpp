@@ -76,7 +76,7 @@ Logits logits_of(const AttentionLayer& layer, const HeadTokens& head,
                 .beta = layer.beta,
                 .mask = layer.mask,
                 .kernel = {}};
-  if (layer.rule == LayerRule::radial) logits.kernel = layer.kernel;
+  if (layer.rule == Rule::radial) logits.kernel = layer.kernel;
   return logits;
 }
 
@@ -153,27 +153,27 @@ class HeadPass {
   /// Logits in, weights out; returns their sum.
   double weigh(std::size_t i, const Mask::Interval& visible, std::span<double> row) const {
     switch (layer_.rule) {
-      case LayerRule::softmax:
+      case Rule::softmax:
         return softmax(row);
-      case LayerRule::unnormalised:
+      case Rule::unnormalised:
         return mean_weights(row, [&](double l) { return std::exp(l - out_.log_scale); });
-      case LayerRule::hardmax: {
+      case Rule::hardmax: {
         const double query = norm(logits_.queries.subspan(i * logits_.rank, logits_.rank));
         return hardmax(row,
                        layer_.tie_tolerance * std::abs(layer_.beta) * query * head_.largest_key);
       }
-      case LayerRule::sinkhorn: {
+      case Rule::sinkhorn: {
         double sum = 0;
         for (std::size_t k = 0; k < row.size(); ++k)
           sum += row[k] =
               std::exp(row[k] + potentials_.columns[visible.first + k] + potentials_.rows[i]);
         return sum;
       }
-      case LayerRule::linear:
+      case Rule::linear:
         return mean_weights(row, [](double l) { return l; });
-      case LayerRule::relu:
+      case Rule::relu:
         return mean_weights(row, [](double l) { return std::max(0.0, l); });
-      case LayerRule::radial:
+      case Rule::radial:
         return layer_.normalised ? softmax(row)
                                  : mean_weights(row, [](double l) { return std::exp(l); });
     }
@@ -239,7 +239,7 @@ double logit_bound(const AttentionLayer& layer, std::span<const HeadTokens> head
 double common_scale(const AttentionLayer& layer, std::span<const HeadTokens> heads,
                     std::span<const double> tokens) {
   constexpr double kSafe = 600;
-  if (layer.rule != LayerRule::unnormalised || logit_bound(layer, heads) <= kSafe) return 0;
+  if (layer.rule != Rule::unnormalised || logit_bound(layer, heads) <= kSafe) return 0;
   double largest = -kInfinity;
   for (const HeadTokens& h : heads)
     largest = std::max(largest, largest_logit(logits_of(layer, h, tokens)));
@@ -248,7 +248,7 @@ double common_scale(const AttentionLayer& layer, std::span<const HeadTokens> hea
 
 SinkhornPotentials potentials_of(const AttentionLayer& layer, const Head& head,
                                  const Logits& logits, LayerOutput& out) {
-  if (layer.rule != LayerRule::sinkhorn) return {};
+  if (layer.rule != Rule::sinkhorn) return {};
   SinkhornPotentials p = sinkhorn(logits, head.query == head.key, layer.sinkhorn);
   out.sinkhorn_iterations = std::max(out.sinkhorn_iterations, p.iterations);
   out.sinkhorn_error = std::max(out.sinkhorn_error, p.error);
@@ -281,7 +281,7 @@ void check_shapes(const AttentionLayer& layer) {
       throw Error(fmt::format("the query matrix has rank {} and the key matrix {}; they must agree",
                               rank(head.query), rank(head.key)));
   }
-  if (layer.rule == LayerRule::sinkhorn && layer.mask.causal)
+  if (layer.rule == Rule::sinkhorn && layer.mask.causal)
     throw Error(
         "rule sinkhorn is not allowed with a causal mask: rows and columns of a triangular matrix "
         "sum to 1 only if it is the identity");
@@ -328,7 +328,7 @@ void validate(const AttentionLayer& layer) {
       throw Error(fmt::format("{} = {} is not allowed; allowed: {}", what, value, allowed));
   };
   check_shapes(layer);
-  const bool radial = layer.rule == LayerRule::radial;
+  const bool radial = layer.rule == Rule::radial;
   require("beta", layer.beta, std::isfinite(layer.beta) && (!radial || layer.beta >= 0),
           radial ? "0 or more for a radial kernel" : "any finite number");
   require("slope", layer.mask.slope, layer.mask.slope >= 0 && std::isfinite(layer.mask.slope),

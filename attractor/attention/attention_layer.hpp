@@ -1,5 +1,5 @@
 // One attention layer in general: heads h with their own Q_h, K_h (rank x dim) and V_h (dim x dim),
-// any rule (layer_rule.hpp), any mask (mask.hpp) and an output matrix O. For tokens x_1 .. x_n,
+// any rule (rule.hpp), any mask (mask.hpp) and an output matrix O. For tokens x_1 .. x_n,
 //
 //   A_i = O sum_h sum_j P^h_ij V_h x_j,   logits l^h_ij = beta <Q_h x_i, K_h x_j> - slope |i - j|.
 //
@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "attractor/attention/layer_rule.hpp"
+#include "attractor/attention/rule.hpp"
 #include "attractor/attention/mask.hpp"
 #include "attractor/attention/sinkhorn.hpp"
 
@@ -30,7 +30,7 @@ struct Head {
 };
 
 struct AttentionLayer {
-  LayerRule rule = LayerRule::softmax;
+  Rule rule = Rule::softmax;
   double beta = 1;
   std::size_t dim = 0;
   std::vector<Head> heads = {Head{}};

@@ -17,7 +17,7 @@ namespace {
 TEST(AttentionLayerProperties, FirstCausalTokenSeesItselfOnly) {
   const std::vector<double> tokens = unit_rows(normals("tokens", 9, 3), 3);
   for (AttentionLayer layer : rule_cases(3)) {
-    if (layer.rule == LayerRule::sinkhorn) continue;
+    if (layer.rule == Rule::sinkhorn) continue;
     layer.mask.causal = true;
     for (const double beta : {0.0, 3.0, 1e5}) {
       layer.beta = beta;
@@ -25,7 +25,7 @@ TEST(AttentionLayerProperties, FirstCausalTokenSeesItselfOnly) {
       ASSERT_EQ(out.status, LayerStatus::complete);
       for (std::size_t a = 0; a < 3; ++a) EXPECT_EQ(out.pull[a], 0) << name(layer.rule);
       for (std::size_t j = 1; j < 9; ++j) EXPECT_EQ(out.matrix[j], 0);
-      EXPECT_EQ(out.matrix[0], layer.rule == LayerRule::softmax ? 1 : out.row_sum[0]);
+      EXPECT_EQ(out.matrix[0], layer.rule == Rule::softmax ? 1 : out.row_sum[0]);
     }
   }
 }
@@ -101,13 +101,13 @@ TEST(AttentionLayerProperties, RefusesWhatDoesNotFit) {
   expect_refused(changed([&](L l) { l.heads[0].key = six; }), "rank 3 and the key matrix 2");
   expect_refused(changed([&](L l) { l.heads[0].query = six, l.heads[0].key = three; }), "rank 2");
   expect_refused(changed([](L l) { l.beta = HUGE_VAL; }), "beta = inf");
-  expect_refused(changed([](L l) { l.beta = -1, l.rule = LayerRule::radial; }), "beta = -1");
+  expect_refused(changed([](L l) { l.beta = -1, l.rule = Rule::radial; }), "beta = -1");
   expect_refused(changed([](L l) { l.mask.slope = -1; }), "slope = -1");
   expect_refused(changed([](L l) { l.tie_tolerance = 1; }), "tie tolerance = 1");
   expect_refused(changed([](L l) { l.sinkhorn.tolerance = 0; }), "sinkhorn tolerance = 0");
   expect_refused(changed([](L l) { l.sinkhorn.max_iterations = 0; }), "sinkhorn iterations = 0");
   expect_refused(changed([](L l) { l.output.assign(9, std::nan("")); }), "no finite number");
-  expect_refused(changed([](L l) { l.rule = LayerRule::sinkhorn, l.mask.causal = true; }),
+  expect_refused(changed([](L l) { l.rule = Rule::sinkhorn, l.mask.causal = true; }),
                  "causal mask");
   LayerOutput out;
   EXPECT_THROW(attend(good, std::vector<double>(15000), {.matrix = true}, out), Error);

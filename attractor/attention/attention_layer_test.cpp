@@ -77,7 +77,7 @@ Dense dense_logits(const AttentionLayer& layer, const Head& head,
       const Reals q = times(head.query, &tokens[i * dim], dim);
       const Reals k = times(head.key, &tokens[j * dim], dim);
       const Real charge = static_cast<Real>(layer.mask.slope) * static_cast<Real>(apart);
-      if (layer.rule == LayerRule::radial) {
+      if (layer.rule == Rule::radial) {
         Real squares = 0;
         for (std::size_t a = 0; a < q.size(); ++a) squares += (q[a] - k[a]) * (q[a] - k[a]);
         l(i, j) = kernel_value(layer.kernel, layer.beta, std::sqrt(squares)) * std::exp(-charge);
@@ -92,7 +92,7 @@ Dense dense_weights(const AttentionLayer& layer, const Head& head,
                     const std::vector<double>& tokens) {
   Dense p = dense_logits(layer, head, tokens);
   const std::size_t n = p.n;
-  const LayerRule rule = layer.rule;
+  const Rule rule = layer.rule;
   for (std::size_t i = 0; i < n; ++i) {
     Real count = 0, largest = -HUGE_VALL;
     for (std::size_t j = 0; j < n; ++j)
@@ -101,20 +101,20 @@ Dense dense_weights(const AttentionLayer& layer, const Head& head,
       const Real l = p(i, j);
       if (!p.seen[i * n + j])
         p(i, j) = 0;
-      else if (rule == LayerRule::hardmax)
+      else if (rule == Rule::hardmax)
         p(i, j) = l == largest ? 1 : 0;
-      else if (rule == LayerRule::linear || rule == LayerRule::relu)
-        p(i, j) = (rule == LayerRule::linear || l > 0 ? l : 0) / count;
-      else if (rule == LayerRule::unnormalised)
+      else if (rule == Rule::linear || rule == Rule::relu)
+        p(i, j) = (rule == Rule::linear || l > 0 ? l : 0) / count;
+      else if (rule == Rule::unnormalised)
         p(i, j) = std::exp(l) / count;
-      else if (rule == LayerRule::radial)
+      else if (rule == Rule::radial)
         p(i, j) = layer.normalised ? l : l / count;
       else
         p(i, j) = std::exp(l);
     }
   }
-  if (rule == LayerRule::softmax || (rule == LayerRule::radial && layer.normalised)) divide_rows(p);
-  for (int turn = 0; rule == LayerRule::sinkhorn && turn < 400; ++turn) {
+  if (rule == Rule::softmax || (rule == Rule::radial && layer.normalised)) divide_rows(p);
+  for (int turn = 0; rule == Rule::sinkhorn && turn < 400; ++turn) {
     divide_columns(p);
     divide_rows(p);
   }
@@ -170,7 +170,7 @@ void expect_rows(const std::vector<double>& got, const Reals& want, double toler
 void expect_like_naive(const AttentionLayer& layer, const std::vector<double>& tokens,
                        const std::string& where) {
   const std::size_t n = tokens.size() / layer.dim, heads = layer.heads.size();
-  const double tolerance = layer.rule == LayerRule::sinkhorn ? 3e-12 : 1e-13;
+  const double tolerance = layer.rule == Rule::sinkhorn ? 3e-12 : 1e-13;
   const LayerOutput got =
       attended(layer, tokens, {.entropy = true, .chosen = true, .matrix = true});
   Naive want = naive(layer, tokens);
@@ -241,7 +241,7 @@ TEST(AttentionLayer, EqualsTheTextbookForEveryRuleMaskAndHead) {
   for (AttentionLayer layer : rule_cases(kDim))
     for (const NamedMask& mask : kMasks)
       for (const NamedHeads& heads : head_cases(kDim)) {
-        if (layer.rule == LayerRule::sinkhorn && mask.mask.causal) continue;
+        if (layer.rule == Rule::sinkhorn && mask.mask.causal) continue;
         layer.mask = mask.mask;
         layer.heads = heads.heads;
         layer.output = heads.output;
@@ -293,7 +293,7 @@ TEST(AttentionLayer, PullIsAccurateInsideClusters) {
   constexpr std::size_t kTokens = 70, kDim = 3;
   std::vector<double> tokens = normals("tokens", kTokens, kDim);
   for (std::size_t k = 0; k < tokens.size(); ++k) tokens[k] = 1e-9 * tokens[k] + (k % kDim == 0);
-  for (const LayerRule rule : {LayerRule::softmax, LayerRule::unnormalised, LayerRule::radial}) {
+  for (const Rule rule : {Rule::softmax, Rule::unnormalised, Rule::radial}) {
     const AttentionLayer layer{.rule = rule, .beta = 4, .dim = kDim};
     const LayerOutput got = attended(layer, tokens);
     const Naive want = naive(layer, tokens);
@@ -305,7 +305,7 @@ TEST(AttentionLayer, PullIsAccurateInsideClusters) {
 TEST(AttentionLayer, UnnormalisedWeightsNeverOverflow) {
   constexpr std::size_t kTokens = 20, kDim = 3;
   const std::vector<double> tokens = unit_rows(normals("tokens", kTokens, kDim), kDim);
-  const AttentionLayer plain{.rule = LayerRule::unnormalised, .beta = 1e4, .dim = kDim};
+  const AttentionLayer plain{.rule = Rule::unnormalised, .beta = 1e4, .dim = kDim};
   const LayerOutput out = attended(plain, tokens);
   EXPECT_EQ(out.status, LayerStatus::complete);
   EXPECT_NEAR(out.log_scale, 1e4, 1e-10);

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "attractor/attention/layer_rule.hpp"
+#include "attractor/attention/rule.hpp"
 #include "attractor/attention/mask.hpp"
 
 namespace attractor {

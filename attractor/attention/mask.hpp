@@ -7,7 +7,15 @@
 #include <cstddef>
 #include <limits>
 
+#include "attractor/base/named.hpp"
+
 namespace attractor {
+
+enum class MaskKind { full, causal };
+inline std::span<const std::string_view> names(MaskKind) {
+  static constexpr std::string_view kNames[] = {"full", "causal"};
+  return kNames;
+}
 
 struct Mask {
   static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();

@@ -1,11 +1,7 @@
 #include "attractor/attention/normalisation.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
+#include <algorithm>
 #include <array>
-
-#include "attractor/base/error.hpp"
 
 namespace attractor {
 namespace {
@@ -95,27 +91,28 @@ const Scheme& scheme(Normalisation normalisation) {
   return kSchemes[static_cast<std::size_t>(normalisation)];
 }
 
-std::vector<std::string> normalisation_names() {
-  std::vector<std::string> names;
-  for (const Scheme& s : kSchemes) names.emplace_back(s.name);
-  for (const Scheme& s : kSchemes)
-    if (!s.alias.empty()) names.emplace_back(s.alias);
-  return names;
-}
-
-std::vector<Normalisation> normalisations() {
-  std::vector<Normalisation> all;
-  for (const Scheme& s : kSchemes) all.push_back(s.id);
+std::span<const std::string_view> names(Normalisation) {
+  static const auto all = [] {
+    std::array<std::string_view, std::size(kSchemes)> list;
+    for (const Scheme& s : kSchemes) list[static_cast<std::size_t>(s.id)] = s.name;
+    return list;
+  }();
   return all;
 }
 
-Normalisation normalisation_named(std::string_view text) {
+std::vector<std::pair<std::string_view, Normalisation>> aliases(Normalisation) {
+  std::vector<std::pair<std::string_view, Normalisation>> all;
   for (const Scheme& s : kSchemes)
-    if (s.name == text || (s.alias == text && !text.empty())) return s.id;
-  throw Error(fmt::format("'{}' is no normalisation; allowed: {}", text,
-                          fmt::join(normalisation_names(), ", ")));
+    if (!s.alias.empty()) all.emplace_back(s.alias, s.id);
+  return all;
 }
 
-std::string_view name(Normalisation normalisation) { return scheme(normalisation).name; }
+std::vector<std::string> schemes_with(std::string_view parameter) {
+  std::vector<std::string> all;
+  for (const Scheme& s : kSchemes)
+    if (std::find(s.parameters.begin(), s.parameters.end(), parameter) != s.parameters.end())
+      all.emplace_back(s.name);
+  return all;
+}
 
 }  // namespace attractor

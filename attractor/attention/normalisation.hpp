@@ -25,7 +25,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "attractor/base/named.hpp"
 
 namespace attractor {
 
@@ -64,11 +67,10 @@ struct Scheme {
 std::span<const Scheme> schemes();
 const Scheme& scheme(Normalisation normalisation);
 
-/// By the name in the table or its alias; throws Error on another one.
-Normalisation normalisation_named(std::string_view name);
-std::string_view name(Normalisation normalisation);
-/// All names, then all aliases.
-std::vector<std::string> normalisation_names();
-std::vector<Normalisation> normalisations();
+std::span<const std::string_view> names(Normalisation);
+/// Other names that parameters take.
+std::vector<std::pair<std::string_view, Normalisation>> aliases(Normalisation);
+/// The schemes that have this parameter of their own.
+std::vector<std::string> schemes_with(std::string_view parameter);
 
 }  // namespace attractor

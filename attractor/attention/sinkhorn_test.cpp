@@ -39,7 +39,7 @@ TEST(Sinkhorn, RowsAndColumnsSumToOne) {
   for (const Head& head : {Head{}, skew})
     for (const Mask& mask : {Mask{}, Mask{.window = 5}, Mask{.slope = 0.1}}) {
       const AttentionLayer layer{
-          .rule = LayerRule::sinkhorn, .beta = 2, .dim = kDim, .heads = {head}, .mask = mask};
+          .rule = Rule::sinkhorn, .beta = 2, .dim = kDim, .heads = {head}, .mask = mask};
       const LayerOutput out = attended(layer, x);
       EXPECT_EQ(out.status, LayerStatus::complete);
       EXPECT_LT(worst_sum(out.matrix, kTokens), 2e-12);
@@ -51,7 +51,7 @@ TEST(Sinkhorn, SymmetricKernelsConvergeFastForEveryBeta) {
   constexpr std::size_t kTokens = 60, kDim = 3;
   const std::vector<double> x = unit_tokens(kTokens, kDim);
   for (const double beta : {0.0, 1.0, 10.0, 100.0, 1000.0}) {
-    const LayerOutput out = attended({.rule = LayerRule::sinkhorn, .beta = beta, .dim = kDim}, x);
+    const LayerOutput out = attended({.rule = Rule::sinkhorn, .beta = beta, .dim = kDim}, x);
     EXPECT_EQ(out.status, LayerStatus::complete) << beta;
     EXPECT_LE(out.sinkhorn_iterations, 40U) << beta;
     EXPECT_LT(worst_sum(out.matrix, kTokens), 1e-12 * (1 + 0.01 * beta)) << beta;
@@ -72,7 +72,7 @@ TEST(Sinkhorn, TwoTokensInClosedForm) {
     const std::vector<double> x = {1, 0, std::cos(angle), std::sin(angle)};
     const std::vector<double> turn = {std::cos(twist), -std::sin(twist), std::sin(twist),
                                       std::cos(twist)};
-    AttentionLayer layer{.rule = LayerRule::sinkhorn, .beta = beta, .dim = 2};
+    AttentionLayer layer{.rule = Rule::sinkhorn, .beta = beta, .dim = 2};
     if (twist != 0) layer.heads[0].key = turn;
     const double log_ratio =
         beta / 2 * (2 * std::cos(twist) - std::cos(angle + twist) - std::cos(angle - twist));
@@ -89,7 +89,7 @@ TEST(Sinkhorn, GeneralKernelsConvergeFastForModerateBeta) {
   for (const std::vector<double>& key :
        {std::vector<double>{0, 1, 0, 0, 0, 1, 1, 0, 0}, {1, 0.1, -0.1, 0, 1, 0.1, 0.2, 0, 1}})
     for (const double beta : {1.0, 5.0, 20.0}) {
-      AttentionLayer layer{.rule = LayerRule::sinkhorn, .beta = beta, .dim = kDim};
+      AttentionLayer layer{.rule = Rule::sinkhorn, .beta = beta, .dim = kDim};
       layer.heads[0].key = key;
       const LayerOutput out = attended(layer, x);
       EXPECT_EQ(out.status, LayerStatus::complete) << beta;
@@ -100,7 +100,7 @@ TEST(Sinkhorn, GeneralKernelsConvergeFastForModerateBeta) {
 
 TEST(Sinkhorn, SaysWhenItDidNotConverge) {
   const std::vector<double> x = unit_tokens(40, 3);
-  AttentionLayer layer{.rule = LayerRule::sinkhorn, .beta = 200, .dim = 3};
+  AttentionLayer layer{.rule = Rule::sinkhorn, .beta = 200, .dim = 3};
   layer.heads[0].key = {1, 0.1, 0, 0, 1, 0.1, 0, 0, 1};
   layer.sinkhorn.max_iterations = 3;
   const LayerOutput out = attended(layer, x);

@@ -1,7 +1,6 @@
 #include "attractor/attention/weights.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <Eigen/Core>
 #include <Eigen/QR>
@@ -89,35 +88,10 @@ void check_rows(WeightKind kind, std::size_t rows, std::size_t dim) {
 
 }  // namespace
 
-WeightKind weight_kind_named(std::string_view wanted) {
-  std::vector<std::string_view> names;
-  for (const WeightKind kind : kWeightKinds) {
-    if (name(kind) == wanted) return kind;
-    names.push_back(name(kind));
-  }
-  throw Error(fmt::format("weights '{}' are unknown; allowed: {}", wanted, fmt::join(names, ", ")));
-}
-
-std::string_view name(WeightKind kind) {
-  switch (kind) {
-    case WeightKind::identity:
-      return "identity";
-    case WeightKind::gaussian:
-      return "gaussian";
-    case WeightKind::goe:
-      return "goe";
-    case WeightKind::wigner:
-      return "wigner";
-    case WeightKind::orthogonal:
-      return "orthogonal";
-    case WeightKind::psd:
-      return "psd";
-    case WeightKind::qk:
-      return "qk";
-    case WeightKind::minus_qk:
-      return "minus-qk";
-  }
-  return "unknown";
+std::span<const std::string_view> names(WeightKind) {
+  static constexpr std::string_view kNames[] = {"identity",   "gaussian", "goe", "wigner",
+                                                "orthogonal", "psd",      "qk",  "minus-qk"};
+  return kNames;
 }
 
 std::vector<double> draw_weights(WeightKind kind, std::size_t rows, std::size_t dim,

@@ -14,7 +14,6 @@
 // A draw depends on its key alone: seed, matrix name, period of redrawing, head.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -22,18 +21,12 @@
 #include <vector>
 
 #include "attractor/attention/attention_layer.hpp"
+#include "attractor/base/named.hpp"
 
 namespace attractor {
 
 enum class WeightKind { identity, gaussian, goe, wigner, orthogonal, psd, qk, minus_qk };
-
-inline constexpr std::array kWeightKinds = {
-    WeightKind::identity,   WeightKind::gaussian, WeightKind::goe, WeightKind::wigner,
-    WeightKind::orthogonal, WeightKind::psd,      WeightKind::qk,  WeightKind::minus_qk};
-
-/// By the names of the table; throws Error on another one.
-WeightKind weight_kind_named(std::string_view name);
-std::string_view name(WeightKind kind);
+std::span<const std::string_view> names(WeightKind);
 
 struct WeightKey {
   std::uint64_t seed = 0;

@@ -4,24 +4,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <memory>
-#include <system_error>
 #include <utility>
 
 #include "attractor/base/error.hpp"
-#include "attractor/base/file.hpp"
 #include "attractor/commands/flow/flow_view.hpp"
 #include "attractor/commands/registry.hpp"
 #include "attractor/depth/mean_shift/mean_shift.hpp"
-#include "attractor/tokens/npy.hpp"
-#include "attractor/tokens/token_file.hpp"
+#include "attractor/tokens/given_arrays.hpp"
 
 namespace attractor::lab {
 namespace {
 
-namespace fs = std::filesystem;
 using depth::MeanShift;
 using report::add_point;
 using report::Mark;
@@ -33,53 +28,16 @@ constexpr std::size_t kMostCoordinates = 1'000'000;  // of modes, in JSON and re
 
 // ---- What is asked.
 
-double positive(const char* name, const std::string& text, double least, double most,
-                const char* otherwise) {
-  double value = 0;
-  if (!parse_real(text, value) || !(value >= least && value <= most))
-    throw Error(fmt::format("{} = '{}' is not allowed; allowed: {:g} to {:g}{}", name, text, least,
-                            most, otherwise));
-  return value;
-}
-
-/// Bandwidth; 0 means: from the points.
-double bandwidth_asked(const ClusterParameters& p) {
-  if (!p.beta.empty() && p.bandwidth != "auto")
-    throw Error(fmt::format("beta = {} and bandwidth = {} say the same; give one of them", p.beta,
-                            p.bandwidth));
-  if (!p.beta.empty()) return 1 / std::sqrt(positive("beta", p.beta, 1e-200, 1e200, ""));
-  return p.bandwidth == "auto"
-             ? 0
-             : positive("bandwidth", p.bandwidth, kNarrowest, kWidest, ", or auto");
-}
-
-std::size_t seeds_asked(const ClusterParameters& p) {
-  if (p.seeds == "all") return std::numeric_limits<std::size_t>::max();
-  const double value = positive("seeds", p.seeds, 1, 1e9, ", or all");
-  if (value != std::floor(value))
-    throw Error(fmt::format("seeds = '{}' is not a whole number", p.seeds));
-  return static_cast<std::size_t>(value);
-}
-
-/// Before hours of work: the file can be written, and is neither the input nor the other output.
-void require_writable(const char* name, const std::string& target, const std::string& other) {
-  if (target.empty()) return;
-  std::error_code ignored;
-  if (fs::is_directory(target, ignored))
-    throw Error(fmt::format("{} = {} is a directory; a file name is needed", name, target));
-  if (!other.empty() &&
-      fs::weakly_canonical(target, ignored) == fs::weakly_canonical(other, ignored))
-    throw Error(fmt::format("{} = {} is also the name of another file of this run", name, target));
-  AtomicFile probe(target);
-}
-
-double chosen_bandwidth(const ClusterParameters& p, const Array& points) {
-  const double asked = bandwidth_asked(p);
-  if (asked > 0) return asked;
-  const double found =
-      depth::reference_bandwidth(points.data, points.shape[1], p.space == "sphere", p.seed);
+double chosen_bandwidth(const ClusterSetup& p, const Array& points) {
+  if (p.beta && p.bandwidth)
+    throw Error(fmt::format("beta = {} and bandwidth = {} say the same; give one of them", *p.beta,
+                            *p.bandwidth));
+  if (p.beta) return 1 / std::sqrt(*p.beta);
+  if (p.bandwidth) return *p.bandwidth;
+  const double found = depth::reference_bandwidth(points.data, points.shape[1],
+                                                  p.space == PointSpace::sphere, p.seed);
   if (found >= kNarrowest && found <= kWidest) return found;
-  throw Error(fmt::format("{}: {}; give --bandwidth", p.points,
+  throw Error(fmt::format("{}: {}; give a bandwidth", p.points.what(),
                           found == 0 ? "the points that were looked at coincide, or nearly"
                                      : fmt::format("the bandwidth would be {:g}", found)));
 }
@@ -120,7 +78,8 @@ std::pair<std::string, std::string> axis_labels(std::size_t dim) {
 
 PageFigure scatter_figure(const Sketch& sketch) {
   FlowRecord record;
-  record.parameters.space = sketch.on_sphere ? "sphere" : "euclidean";
+  record.setup.space =
+      sketch.on_sphere ? depth::Geometry::sphere : depth::Geometry::euclidean;
   record.tokens = sketch.labels.size();
   record.dim = sketch.dim;
   record.snapshots = {{flow::Time(0), sketch.rows, sketch.labels, {}}};
@@ -222,26 +181,28 @@ void add_remarks(const Array& points, const MeanShift& found, Result& answer) {
   if (found.seeds.size() < all)
     answer.remarks.push_back(fmt::format(
         "{} of {} points climbed; the others are labelled by their nearest mode, and a cluster "
-        "that none of the seeds is in is missing (--seeds all lets every point climb).",
+        "that none of the seeds is in is missing (seeds = all lets every point climb).",
         found.seeds.size(), all));
   const auto single = std::ranges::count(found.sizes, std::size_t{1});
   if (2 * static_cast<std::size_t>(single) > std::min(found.seeds.size(), all) && all > 1)
-    answer.remarks.push_back("Most seeds are modes of their own; a larger --bandwidth joins them.");
+    answer.remarks.push_back("Most seeds are modes of their own; a larger bandwidth joins them.");
   if (found.modes.size() > kMostCoordinates)
     answer.remarks.push_back(
-        "The coordinates of the modes are too many for this summary; --modes-out stores them.");
+        "The coordinates of the modes are too many for this summary; modes-out stores them.");
   if (found.climbing > 0)
     answer.not_delivered = fmt::format(
         "{} of {} paths had not arrived after {} iterations, so their modes are not exact; give "
-        "more --iterations or a larger --tolerance",
+        "more iterations or a larger tolerance",
         found.climbing, found.seeds.size(), found.iterations);
 }
 
-void write_outputs(const ClusterParameters& p, std::size_t dim, const MeanShift& found) {
+void add_outputs(const ClusterSetup& p, std::size_t dim, const MeanShift& found, Result& answer) {
   if (!p.labels_out.empty())
-    write_npy(p.labels_out, {{found.labels.size()},
-                             std::vector<double>(found.labels.begin(), found.labels.end())});
-  if (!p.modes_out.empty()) write_npy(p.modes_out, {{found.sizes.size(), dim}, found.modes});
+    answer.outputs.push_back(
+        {p.labels_out,
+         {{found.labels.size()}, std::vector<double>(found.labels.begin(), found.labels.end())}});
+  if (!p.modes_out.empty())
+    answer.outputs.push_back({p.modes_out, {{found.sizes.size(), dim}, found.modes}});
 }
 
 std::string headline(const Array& points, double bandwidth, const MeanShift& found) {
@@ -253,84 +214,53 @@ std::string headline(const Array& points, double bandwidth, const MeanShift& fou
 
 }  // namespace
 
-ParameterList list(ClusterParameters& p) {
-  const std::string data = "Points", kernel = "Density", ascent = "Ascent", files = "Files";
-  return {{.name = "points",
-           .group = data,
-           .help = "n x d, a row for each point",
-           .target = &p.points,
-           .words = ".npy or HDF5[:/dataset]",
-           .positional = true},
-          {.name = "space",
-           .group = data,
-           .help = "R^d, or the unit sphere (rows are divided by their length)",
-           .target = &p.space,
-           .choices = {"euclidean", "sphere"}},
-          {.name = "bandwidth",
-           .group = kernel,
-           .help = "h of the kernel exp(-|x - y|^2 / 2h^2); auto: a rule for n, d and the spread",
-           .target = &p.bandwidth,
-           .words = "1e-100 to 1e100, or auto"},
-          {.name = "beta",
-           .group = kernel,
-           .help = "instead of the bandwidth: beta = h^-2, the inverse temperature",
-           .target = &p.beta,
-           .words = "1e-200 to 1e200"},
-          {.name = "seeds",
-           .group = ascent,
-           .help = "points that climb, drawn at random; the others get the nearest mode",
-           .target = &p.seeds,
-           .words = "1 to 1e9, or all"},
-          {.name = "seed", .group = ascent, .help = "seed of every random draw", .target = &p.seed},
-          {.name = "tolerance",
-           .group = ascent,
-           .help = "distance left to a mode (estimated), in bandwidths",
-           .target = &p.tolerance,
-           .least = 1e-14,
-           .most = 0.01},
-          {.name = "merge",
-           .group = ascent,
-           .help = "ends closer than this, in bandwidths, are one mode",
-           .target = &p.merge,
-           .least = 1e-6,
-           .most = 10},
-          {.name = "iterations",
-           .group = ascent,
-           .help = "at most so many steps",
-           .target = &p.iterations,
-           .least = 1,
-           .most = 1e9},
-          {.name = "labels-out",
-           .group = files,
-           .help = "the cluster of each point, from 0",
-           .target = &p.labels_out,
-           .words = "name of a .npy file"},
-          {.name = "modes-out",
-           .group = files,
-           .help = "the modes, clusters x d",
-           .target = &p.modes_out,
-           .words = "name of a .npy file"}};
+std::span<const std::string_view> names(PointSpace) {
+  static constexpr std::string_view kNames[] = {"euclidean", "sphere"};
+  return kNames;
 }
 
-std::vector<std::string> input_files(const ClusterParameters& p) {
-  return p.points.empty() ? std::vector<std::string>{} : std::vector{p.points};
+ParameterList list(ClusterSetup& p) {
+  ParameterList l;
+  l.group("Points");
+  l.add("points", p.points, "n x d, a row for each point").first();
+  l.add("space", p.space, "R^d, or the unit sphere (rows are divided by their length)");
+  l.group("Density");
+  l.add("bandwidth", p.bandwidth,
+        "h of the kernel exp(-|x - y|^2 / 2h^2); auto: a rule for n, d and the spread")
+      .within(kNarrowest, kWidest);
+  l.add("beta", p.beta, "instead of the bandwidth: beta = h^-2, the inverse temperature")
+      .within(1e-200, 1e200)
+      .otherwise("");
+  l.group("Ascent");
+  l.add("seeds", p.seeds, "points that climb, drawn at random; the others get the nearest mode")
+      .within(1, 1e9)
+      .otherwise("all");
+  l.add("seed", p.seed, "seed of every random draw");
+  l.add("tolerance", p.tolerance, "distance left to a mode (estimated), in bandwidths")
+      .within(1e-14, 0.01);
+  l.add("merge", p.merge, "ends closer than this, in bandwidths, are one mode").within(1e-6, 10);
+  l.add("iterations", p.iterations, "at most so many steps").within(1, 1e9);
+  l.group("Files");
+  l.add("labels-out", p.labels_out, "the cluster of each point, from 0")
+      .allow("name of a .npy file")
+      .written();
+  l.add("modes-out", p.modes_out, "the modes, clusters x d")
+      .allow("name of a .npy file")
+      .written();
+  return l;
 }
 
-Result ask(const ClusterParameters& asked, const Context& context) {
-  ClusterParameters p = asked;
-  for (std::string* file : {&p.points, &p.labels_out, &p.modes_out}) *file = context.place(*file);
-  if (p.points.empty()) throw Error("points is empty; name a .npy or HDF5 file of n x d numbers");
-  depth::MeanShiftOptions options{.on_sphere = p.space == "sphere",
-                                  .seeds = seeds_asked(p),
-                                  .seed = p.seed,
-                                  .tolerance = p.tolerance,
-                                  .merge = p.merge,
-                                  .iterations = p.iterations};
-  bandwidth_asked(p);
-  const Array points = read_tokens(p.points, options.on_sphere);
-  require_writable("labels-out", p.labels_out, p.points);
-  require_writable("modes-out", p.modes_out, p.points);
-  require_writable("modes-out", p.modes_out, p.labels_out);
+Result ask(const ClusterSetup& p, const Context& context) {
+  check_setup(p);
+  if (!p.points.given()) throw Error("points is empty; name a .npy or HDF5 file of n x d numbers");
+  depth::MeanShiftOptions options{
+      .on_sphere = p.space == PointSpace::sphere,
+      .seeds = p.seeds.value_or(std::numeric_limits<std::size_t>::max()),
+      .seed = p.seed,
+      .tolerance = p.tolerance,
+      .merge = p.merge,
+      .iterations = p.iterations};
+  const Array points = tokens_of(p.points.get(), p.points.what(), options.on_sphere);
   const std::size_t dim = points.shape[1];
   const double bandwidth = chosen_bandwidth(p, points);
   options.beta = 1 / (bandwidth * bandwidth);
@@ -347,7 +277,7 @@ Result ask(const ClusterParameters& asked, const Context& context) {
   if (found.modes.size() <= kMostCoordinates) answer.tables.push_back(coordinate_table(found, dim));
   add_remarks(points, found, answer);
   if (found.stopped) return answer;
-  write_outputs(p, dim, found);
+  add_outputs(p, dim, found, answer);
   const auto sketch = std::make_shared<Sketch>(sketch_of(points, found, options.on_sphere));
   answer.draw = [sketch] { return std::vector{scatter_figure(*sketch), size_figure(*sketch)}; };
   return answer;
@@ -360,7 +290,7 @@ Command cluster_command() {
               "  attractor cluster points.npy --bandwidth 0.5 --labels-out labels.npy\n"
               "  attractor cluster vectors.h5:/x --space sphere --beta 40 --out clusters\n"
               "Theory: docs/theory/mean_shift.md.",
-          .make = ask_request<ClusterParameters>};
+          .make = ask_request<ClusterSetup>};
 }
 
 }  // namespace attractor::lab

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "attractor/base/random.hpp"
-#include "attractor/tokens/npy.hpp"
+#include "attractor/files/npy.hpp"
 #include "tests/support/page_test.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -30,12 +30,12 @@ class ClusterTest : public PageTest {
     return at("points.npy");
   }
 
-  static Result asked(const ClusterParameters& p) { return ask(p, {}); }
+  static Result asked(const ClusterSetup& p) { return ask(p, {}); }
 };
 
 TEST_F(ClusterTest, FindsTwoCloudsAndWritesThem) {
-  const ClusterParameters p{.points = clouds(3),
-                            .bandwidth = "1.5",
+  const ClusterSetup p{.points = clouds(3),
+                            .bandwidth = 1.5,
                             .labels_out = at("labels.npy"),
                             .modes_out = at("modes.npy")};
   const Result answer = asked(p);
@@ -65,7 +65,7 @@ TEST_F(ClusterTest, FindsTwoCloudsAndWritesThem) {
 
 TEST_F(ClusterTest, BetaAndBandwidthSayTheSame) {
   const std::string points = clouds(2);
-  const Result a = asked({.points = points, .bandwidth = "0.5"});
+  const Result a = asked({.points = points, .bandwidth = 0.5});
   const Result b = asked({.points = points, .beta = "4"});
   EXPECT_EQ(a.values, b.values);
   EXPECT_EQ(asked({.points = points}).values["clusters"], 2);
@@ -73,8 +73,8 @@ TEST_F(ClusterTest, BetaAndBandwidthSayTheSame) {
 
 TEST_F(ClusterTest, OnTheSphereRowsAreDirections) {
   const std::string points = clouds(4);
-  const ClusterParameters p{
-      .points = points, .space = "sphere", .beta = "3", .modes_out = at("modes.npy")};
+  const ClusterSetup p{
+      .points = points, .space = depth::Geometry::sphere, .beta = "3", .modes_out = at("modes.npy")};
   const Result answer = asked(p);
   const Array modes = read_npy(at("modes.npy"));
   EXPECT_GE(answer.values["clusters"], 1);
@@ -87,7 +87,7 @@ TEST_F(ClusterTest, OnTheSphereRowsAreDirections) {
 
 TEST_F(ClusterTest, FiguresForEveryDimension) {
   for (const std::size_t dim : {2, 3, 6}) {
-    const Result answer = asked({.points = clouds(dim), .bandwidth = "1.2"});
+    const Result answer = asked({.points = clouds(dim), .bandwidth = 1.2});
     const auto figures = answer.draw();
     ASSERT_EQ(figures.size(), 2u);
     for (const PageFigure& figure : figures) {
@@ -105,25 +105,25 @@ TEST_F(ClusterTest, FiguresForEveryDimension) {
 
 TEST_F(ClusterTest, SaysWhatTheReaderMustKnow) {
   const std::string points = clouds(2);
-  EXPECT_SAYS(asked({.points = points, .bandwidth = "1", .seeds = "10"}).remarks.at(0),
+  EXPECT_SAYS(asked({.points = points, .bandwidth = 1, .seeds = 10}).remarks.at(0),
               "10 of 90 points climbed");
-  EXPECT_SAYS(asked({.points = points, .bandwidth = "1e-3"}).remarks.at(0), "modes of their own");
-  const Result few = asked({.points = points, .bandwidth = "1", .iterations = 1});
+  EXPECT_SAYS(asked({.points = points, .bandwidth = 1e-3}).remarks.at(0), "modes of their own");
+  const Result few = asked({.points = points, .bandwidth = 1, .iterations = 1});
   EXPECT_EQ(few.values["converged"], false);
   EXPECT_SAYS(few.not_delivered, "had not arrived after 1 iterations");
 }
 
 TEST_F(ClusterTest, RefusesWhatItCannotDo) {
   const std::string points = clouds(2);
-  const auto refused = [](const ClusterParameters& p) { return refusal([&] { asked(p); }); };
+  const auto refused = [](const ClusterSetup& p) { return refusal([&] { asked(p); }); };
   EXPECT_SAYS(refused({}), "points is empty");
   EXPECT_SAYS(refused({.points = at("none.npy")}), "no such file");
-  EXPECT_SAYS(refused({.points = points, .bandwidth = "0"}), "bandwidth = '0' is not allowed");
-  EXPECT_SAYS(refused({.points = points, .bandwidth = "wide"}), "or auto");
+  EXPECT_SAYS(refused({.points = points, .bandwidth = 0}), "bandwidth = '0' is not allowed");
+  EXPECT_SAYS(refused({.points = points, .bandwidth = wide}), "or auto");
   EXPECT_SAYS(refused({.points = points, .beta = "-1"}), "beta = '-1' is not allowed");
-  EXPECT_SAYS(refused({.points = points, .bandwidth = "1", .beta = "1"}), "give one of them");
-  EXPECT_SAYS(refused({.points = points, .seeds = "0"}), "seeds = '0' is not allowed");
-  EXPECT_SAYS(refused({.points = points, .seeds = "2.5"}), "whole number");
+  EXPECT_SAYS(refused({.points = points, .bandwidth = 1, .beta = "1"}), "give one of them");
+  EXPECT_SAYS(refused({.points = points, .seeds = 0}), "seeds = '0' is not allowed");
+  EXPECT_SAYS(refused({.points = points, .seeds = 2.5}), "whole number");
   EXPECT_SAYS(refused({.points = points, .labels_out = at("")}), "directory");
   EXPECT_SAYS(refused({.points = points, .labels_out = at("no/where.npy")}), "no/where.npy");
   EXPECT_SAYS(refused({.points = points, .labels_out = points}), "another file of this run");
@@ -131,13 +131,13 @@ TEST_F(ClusterTest, RefusesWhatItCannotDo) {
               "another file of this run");
   EXPECT_FALSE(fs::exists(at("a")));
   EXPECT_SAYS(refused({.points = clouds(2, NAN)}), "row 7, column 1");
-  EXPECT_SAYS(refused({.points = clouds(2, 1e200), .bandwidth = "1"}), "point 7");
+  EXPECT_SAYS(refused({.points = clouds(2, 1e200), .bandwidth = 1}), "point 7");
   write_npy(at("same.npy"), {{20, 2}, std::vector<double>(40, 1.0)});
   EXPECT_SAYS(refused({.points = at("same.npy")}), "coincide, or nearly; give --bandwidth");
 }
 
 TEST_F(ClusterTest, NothingIsWrittenWhenStopped) {
-  const ClusterParameters p{.points = clouds(2), .bandwidth = "1", .labels_out = at("labels.npy")};
+  const ClusterSetup p{.points = clouds(2), .bandwidth = 1, .labels_out = at("labels.npy")};
   int asked_for = 0;
   const Result answer = ask(p, {.stop = [&] { return ++asked_for > 2; }});
   EXPECT_EQ(answer.values["converged"], false);

@@ -11,7 +11,6 @@
 #include "attractor/base/error.hpp"
 #include "attractor/commands/registry.hpp"
 #include "attractor/mean_field/distances.hpp"
-#include "attractor/report/hdf5.hpp"
 #include "attractor/space/space.hpp"
 
 namespace attractor::lab {
@@ -38,9 +37,9 @@ void refuse(bool wrong, const std::string& sentence) {
   if (wrong) throw Error(sentence);
 }
 
-std::vector<double> read_times(const Hdf5Reader& file, const std::string& name,
+std::vector<double> read_times(const RunInput& input, const std::string& name,
                                std::size_t snapshots) {
-  std::vector<double> times = file.read("/snapshots/log10_time").data;
+  std::vector<double> times = input.arrays.at("/snapshots/log10_time").data;
   refuse(times.size() != snapshots,
          fmt::format("{} has {} times for {} snapshots", name, times.size(), snapshots));
   for (const double t : times)  // t = 0 is -infinity here
@@ -51,9 +50,9 @@ std::vector<double> read_times(const Hdf5Reader& file, const std::string& name,
   return times;
 }
 
-std::vector<double> read_lengths(const Hdf5Reader& file, const Run& run) {
-  if (!file.exists("/snapshots/norms")) return {};
-  Hdf5Array norms = file.read("/snapshots/norms");
+std::vector<double> read_lengths(const RunInput& input, const Run& run) {
+  if (!input.has("/snapshots/norms")) return {};
+  Array norms = input.arrays.at("/snapshots/norms");
   refuse(norms.shape != std::vector<std::size_t>{run.snapshots(), run.tokens},
          fmt::format("{} holds lengths of other tokens than its positions", run.name));
   for (const double r : norms.data)
@@ -62,14 +61,15 @@ std::vector<double> read_lengths(const Hdf5Reader& file, const Run& run) {
   return std::move(norms.data);
 }
 
-Run read_run(const std::string& name, const std::string& text) {
-  if (text.empty()) throw Error(fmt::format("the {} run is missing; see --help", name));
-  const std::filesystem::path given = text;
-  const Hdf5Reader file(std::filesystem::is_directory(given) ? given / "result.h5" : given);
-  refuse(!file.exists("/snapshots/positions") || !file.exists("/snapshots/log10_time"),
-         fmt::format("{} holds no snapshots of tokens; two runs of attractor flow --out are needed",
+Run run_of(const std::string& which, const RunInput& input) {
+  const std::string& text = input.name;
+  if (text.empty() && input.arrays.empty())
+    throw Error(fmt::format("the {} run is missing; two runs of flow are needed", which));
+  refuse(!input.has("/snapshots/positions") || !input.has("/snapshots/log10_time"),
+         fmt::format("{} holds no snapshots of tokens; two runs of flow with their results are "
+                     "needed",
                      text));
-  Hdf5Array positions = file.read("/snapshots/positions");
+  Array positions = input.arrays.at("/snapshots/positions");
   refuse(positions.shape.size() != 3 || positions.data.empty(),
          fmt::format("{} holds no snapshots of tokens", text));
   const std::size_t tokens = positions.shape[1], dim = positions.shape[2];
@@ -79,12 +79,12 @@ Run read_run(const std::string& name, const std::string& text) {
                        "cannot be compared",
                        text, positions.data[k], k / dim % tokens, k / dim / tokens));
   Run run{.name = text,
-          .log10_time = read_times(file, text, positions.shape[0]),
+          .log10_time = read_times(input, text, positions.shape[0]),
           .tokens = tokens,
           .dim = dim,
           .positions = std::move(positions.data),
           .lengths = {}};
-  run.lengths = read_lengths(file, run);
+  run.lengths = read_lengths(input, run);
   return run;
 }
 
@@ -150,22 +150,16 @@ PageFigure distance_figure(const Table& table) {
 
 }  // namespace
 
-ParameterList list(CompareParameters& p) {
-  return {{.name = "first",
-           .group = "Runs",
-           .help = "a run directory of attractor flow, or its result.h5",
-           .target = &p.first,
-           .positional = true},
-          {.name = "second",
-           .group = "Runs",
-           .help = "the other run",
-           .target = &p.second,
-           .positional = true}};
+ParameterList list(CompareSetup& p) {
+  ParameterList l;
+  l.group("Runs");
+  l.add("first", p.first, "a run directory of attractor flow, or its result.h5").first();
+  l.add("second", p.second, "the other run").first();
+  return l;
 }
 
-Result ask(const CompareParameters& p, const Context& context) {
-  Run a = read_run("first", context.place(p.first)),
-      b = read_run("second", context.place(p.second));
+Result ask(const CompareSetup& p, const Context& /*context*/) {
+  Run a = run_of("first", p.first), b = run_of("second", p.second);
   if (a.tokens != b.tokens || a.dim != b.dim)
     throw Error(
         fmt::format("{} has {} tokens in dimension {}, {} has {} in dimension {}; equal "
@@ -185,7 +179,7 @@ Result ask(const CompareParameters& p, const Context& context) {
   if (table.rows.empty())
     throw Error(
         fmt::format("{} and {} have no snapshot at the same time; run both with the same "
-                    "--time and --snapshots",
+                    "time and snapshots",
                     a.name, b.name));
   Result answer{.title = "two runs"};
   const std::vector<double>&first = table.rows.front(), &last = table.rows.back();
@@ -219,7 +213,7 @@ Command compare_command() {
               "  attractor flow --noise 0.1 --time 5 --seed 1 --out a\n"
               "  attractor flow --noise 0.1 --time 5 --seed 1 --step 0.05 --out b\n"
               "  attractor compare a b",
-          .make = ask_request<CompareParameters>};
+          .make = ask_request<CompareSetup>};
 }
 
 }  // namespace attractor::lab

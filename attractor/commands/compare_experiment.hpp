@@ -11,11 +11,11 @@
 
 namespace attractor::lab {
 
-struct CompareParameters {
-  std::string first, second;  // run directories, or their result.h5
+struct CompareSetup {
+  RunInput first, second;  // two runs of flow
 };
 
-ParameterList list(CompareParameters& p);
-Result ask(const CompareParameters& p, const Context& context);
+ParameterList list(CompareSetup& p);
+Result ask(const CompareSetup& p, const Context& context);
 
 }  // namespace attractor::lab

@@ -37,14 +37,14 @@ struct Forecast {
 };
 
 struct Forecasts {
-  ForecastParameters parameters;
+  ForecastSetup setup;
   std::vector<double> levels;
   std::vector<Forecast> all;  // in the order of schemes()
   const Forecast& of(Normalisation n) const { return all[static_cast<std::size_t>(n)]; }
-  const Forecast& asked() const { return of(normalisation_named(parameters.norm)); }
+  const Forecast& asked() const { return of(setup.norm); }
 };
 
-Equiangular problem(const ForecastParameters& p, Normalisation norm) {
+Equiangular problem(const ForecastSetup& p, Normalisation norm) {
   const double simplex = -1 / (p.tokens - 1);
   if (!(p.rho0 >= simplex && p.rho0 < 1))
     throw Error(
@@ -65,7 +65,7 @@ Equiangular problem(const ForecastParameters& p, Normalisation norm) {
           .deepnorm_scale = p.deepnorm_scale > 0 ? p.deepnorm_scale : std::pow(2 * depth, 0.25)};
 }
 
-Forecast forecast(const ForecastParameters& p, Normalisation norm,
+Forecast forecast(const ForecastSetup& p, Normalisation norm,
                   const std::vector<double>& levels) {
   const Equiangular e = problem(p, norm);
   const EquiangularFlow flow(e);
@@ -100,7 +100,7 @@ std::string headline(const Forecasts& all) {
   const Forecast& asked = all.asked();
   const Normalisation other =
       asked.norm == Normalisation::post ? Normalisation::pre : Normalisation::post;
-  const std::string depth = grouped(all.parameters.depth);
+  const std::string depth = grouped(all.setup.depth);
   // The highest level that the scheme asked for passes says most; the lowest if it passes none.
   std::size_t telling = 0;
   for (std::size_t k = 0; k < all.levels.size(); ++k)
@@ -109,12 +109,12 @@ std::string headline(const Forecasts& all) {
     return fmt::format(
         "With {} the mean cosine of {} tokens is {:.4g} after {} layers; with {} "
         "it is {:.4g}",
-        title(asked.norm), rounded(all.parameters.tokens), asked.cosine(), depth, title(other),
+        title(asked.norm), rounded(all.setup.tokens), asked.cosine(), depth, title(other),
         all.of(other).cosine());
   const double level = all.levels[telling];
   return fmt::format(
       "With {} the mean cosine of {} tokens {} and is {} after {} layers; with {} it {}",
-      title(asked.norm), rounded(all.parameters.tokens), passing(asked, level, telling),
+      title(asked.norm), rounded(all.setup.tokens), passing(asked, level, telling),
       close_to_one(asked.cosine(), asked.layers.back().gap()), depth, title(other),
       passing(all.of(other), level, telling));
 }
@@ -131,15 +131,15 @@ void add_values(const Forecasts& all, Result& answer) {
   const Forecast& f = all.asked();
   Json& v = answer.values;
   v["scheme"] = std::string(name(f.norm));
-  v["depth"] = all.parameters.depth;
+  v["depth"] = all.setup.depth;
   v["cosine"] = number(f.cosine());
   v["norm"] = number(f.layers.back().norm());
   v["gap"] = number(f.layers.back().gap());
   v["log_gap"] = number(f.layers.back().log_gap);
   v["flow_cosine"] = number(f.limit.cosine);
   v["flow_norm"] = number(f.limit.norm());
-  const Equiangular e = problem(all.parameters, f.norm);
-  v["switch_layer"] = number(e.switch_time / all.parameters.step);
+  const Equiangular e = problem(all.setup, f.norm);
+  v["switch_layer"] = number(e.switch_time / all.setup.step);
   v["deepnorm_scale"] = number(e.deepnorm_scale);
 }
 
@@ -147,7 +147,7 @@ Table scheme_table(const Forecasts& all) {
   Table table{.name = "schemes",
               .title = fmt::format("All schemes after {} layers: first layer above each level, and "
                                    "the depth where thin layers pass it",
-                                   grouped(all.parameters.depth)),
+                                   grouped(all.setup.depth)),
               .columns = {"cosine", "norm", "flow_cosine", "flow_norm"},
               .label_column = "scheme"};
   for (const double level : all.levels) {
@@ -171,7 +171,7 @@ Table curve_table(const Forecasts& all) {
   for (const Forecast& f : all.all)
     for (const char* what : {"cosine", "log_gap", "log_norm"})
       table.columns.push_back(key(f.norm) + "_" + what);
-  for (std::size_t k = 0; k <= all.parameters.depth; ++k) {
+  for (std::size_t k = 0; k <= all.setup.depth; ++k) {
     std::vector<double> row = {static_cast<double>(k)};
     for (const Forecast& f : all.all)
       row.insert(row.end(), {f.layers[k].cosine, f.layers[k].log_gap, f.layers[k].log_norm});
@@ -221,7 +221,7 @@ std::vector<Series> curves(const Forecasts& all, const Value& value) {
 }
 
 std::vector<PageFigure> figures(const Forecasts& all) {
-  const auto last = static_cast<double>(all.parameters.depth);
+  const auto last = static_cast<double>(all.setup.depth);
   const report::Axis depth{.label = "layer", .low = 0, .high = last};
   PageFigure collapse{
       .figure = {.id = "collapse", .title = "Collapse over depth", .width = 560, .height = 470},
@@ -233,7 +233,7 @@ std::vector<PageFigure> figures(const Forecasts& all) {
   if (last > 30) early = {.label = "layer", .scale = report::Scale::log, .low = 1, .high = last};
   report::Panel cosines{
       .x = early,
-      .y = {.label = "cosine", .low = std::min(0.0, all.parameters.rho0), .high = 1.03},
+      .y = {.label = "cosine", .low = std::min(0.0, all.setup.rho0), .high = 1.03},
       .series = curves(all, [](const EquiangularLayer& l) { return l.cosine; })};
   for (const double level : all.levels) cosines.horizontal.push_back({.at = level, .dashed = true});
   collapse.figure.panels = {std::move(cosines)};
@@ -255,75 +255,28 @@ std::vector<PageFigure> figures(const Forecasts& all) {
 
 }  // namespace
 
-ParameterList list(ForecastParameters& p) {
-  const std::string model = "Model", scheme = "Normalisation";
-  return {
-      {.name = "depth",
-       .group = model,
-       .help = "number of layers",
-       .target = &p.depth,
-       .least = 1,
-       .most = 100000},
-      {.name = "norm",
-       .group = model,
-       .help = "the scheme to put in front; all are computed",
-       .target = &p.norm,
-       .choices = normalisation_names()},
-      {.name = "beta",
-       .group = model,
-       .help = "inverse temperature of attention",
-       .target = &p.beta,
-       .least = 0,
-       .most = 1e6},
-      {.name = "tokens",
-       .group = model,
-       .help = "tokens in the context",
-       .target = &p.tokens,
-       .least = 2,
-       .most = 1e30},
-      {.name = "rho0",
-       .group = model,
-       .help = "mean cosine of tokens before the first layer, at least -1/(n-1) and below 1",
-       .target = &p.rho0,
-       .least = -1,
-       .most = 1},
-      {.name = "step",
-       .group = model,
-       .help = "weight of attention in a layer",
-       .target = &p.step,
-       .least = 1e-9,
-       .most = 1e6},
-      {.name = "levels",
-       .group = model,
-       .help = "cosines whose layers are asked for",
-       .target = &p.levels,
-       .words = "comma-separated numbers from -1 to below 1"},
-      {.name = "alpha",
-       .group = scheme,
-       .help = "ngpt: rate towards attention",
-       .target = &p.alpha,
-       .least = 0,
-       .most = 1e6,
-       .above_least = true},
-      {.name = "switch-layer",
-       .group = scheme,
-       .help = "mix: layers that are post-norm, 0: a quarter of the depth",
-       .target = &p.switch_layer,
-       .most = 100000},
-      {.name = "deepnorm-scale",
-       .group = scheme,
-       .help = "deepnorm: factor of the residual stream, from 1e-6; 0: (2 depth)^(1/4)",
-       .target = &p.deepnorm_scale,
-       .least = 0,
-       .most = 1e6},
-  };
+ParameterList list(ForecastSetup& p) {
+  ParameterList l;
+  l.group("Model");
+  l.add("depth", p.depth, "number of layers").within(1, 100000);
+  l.add("norm", p.norm, "the scheme to put in front; all are computed");
+  l.add("beta", p.beta, "inverse temperature of attention").within(0, 1e6);
+  l.add("tokens", p.tokens, "tokens in the context").within(2, 1e30);
+  l.add("rho0", p.rho0, "mean cosine of tokens before the first layer, at least -1/(n-1) and below 1").within(-1, 1);
+  l.add("step", p.step, "weight of attention in a layer").within(1e-9, 1e6);
+  l.add("levels", p.levels, "cosines whose layers are asked for").within(-1, kMostLevel).allow("comma-separated numbers from -1 to below 1");
+  l.group("Normalisation");
+  l.add("alpha", p.alpha, "ngpt: rate towards attention").above(0, 1e6);
+  l.add("switch-layer", p.switch_layer, "mix: layers that are post-norm, 0: a quarter of the depth").within(0, 100000);
+  l.add("deepnorm-scale", p.deepnorm_scale, "deepnorm: factor of the residual stream, from 1e-6; 0: (2 depth)^(1/4)").within(0, 1e6);
+  return l;
 }
 
-Result ask(const ForecastParameters& p, const Context& /*context*/) {
+Result ask(const ForecastSetup& p, const Context& /*context*/) {
   auto all = std::make_shared<Forecasts>(Forecasts{
-      .parameters = p, .levels = number_list("levels", p.levels, -1, kMostLevel), .all = {}});
+      .setup = p, .levels = p.levels.values, .all = {}});
   std::sort(all->levels.begin(), all->levels.end());
-  for (const Normalisation n : normalisations()) all->all.push_back(forecast(p, n, all->levels));
+  for (const Normalisation n : every<Normalisation>()) all->all.push_back(forecast(p, n, all->levels));
   Result answer{.title = "forecast of collapse", .headline = headline(*all)};
   add_values(*all, answer);
   answer.tables = {scheme_table(*all), curve_table(*all)};
@@ -342,7 +295,7 @@ Command forecast_command() {
               "  attractor forecast --depth 48 --norm post --beta 4 --tokens 2048 --rho0 0.2 --out "
               "forecast\n"
               "Theory: docs/theory/reductions.md.",
-          .make = ask_request<ForecastParameters>};
+          .make = ask_request<ForecastSetup>};
 }
 
 }  // namespace attractor::lab

@@ -8,22 +8,23 @@
 #include <cstdint>
 #include <string>
 
+#include "attractor/attention/normalisation.hpp"
 #include "attractor/commands/result.hpp"
 
 namespace attractor::lab {
 
-struct ForecastParameters {
+struct ForecastSetup {
   std::uint64_t depth = 96;
-  std::string norm = "pre";
+  Normalisation norm = Normalisation::pre;
   double beta = 8, tokens = 8192, rho0 = 0.1;
   double step = 1;
-  std::string levels = "0.5,0.9,0.99";
+  Numbers levels = {0.5, 0.9, 0.99};
   double alpha = 0.25;
   std::uint64_t switch_layer = 0;  // 0: a quarter of the depth
   double deepnorm_scale = 0;       // 0: (2 depth)^{1/4}
 };
 
-ParameterList list(ForecastParameters& p);
-Result ask(const ForecastParameters& p, const Context& context);
+ParameterList list(ForecastSetup& p);
+Result ask(const ForecastSetup& p, const Context& context);
 
 }  // namespace attractor::lab

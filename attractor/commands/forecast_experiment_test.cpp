@@ -10,13 +10,13 @@ namespace attractor::lab {
 namespace {
 
 /// Theory A7: ten unit layers of eight orthogonal tokens.
-ForecastParameters of_table(const std::string& norm) {
+ForecastSetup of_table(const std::string& norm) {
   return {.depth = 10,
           .norm = norm,
           .beta = 2,
           .tokens = 8,
           .rho0 = 0,
-          .levels = "0.5,0.9,0.99",
+          .levels = {0.5, 0.9, 0.99},
           .alpha = 0.5,
           .switch_layer = 4};
 }
@@ -73,7 +73,7 @@ TEST(Forecast, LevelsArePassedWhereTheCurveSaysSo) {
 }
 
 TEST(Forecast, ThinLayersApproachTheFlow) {
-  ForecastParameters p = of_table("pre");
+  ForecastSetup p = of_table("pre");
   p.step = 1e-3;
   p.depth = 20000;
   p.switch_layer = 1000;
@@ -95,16 +95,16 @@ TEST(Forecast, ThinLayersApproachTheFlow) {
 }
 
 TEST(Forecast, HeadlineInWords) {
-  ForecastParameters p = of_table("pre");
-  p.levels = "0.5,0.8,0.99";
+  ForecastSetup p = of_table("pre");
+  p.levels = {0.5, 0.8, 0.99};
   const std::string text = ask(p, {}).headline;
   EXPECT_SAYS(text, "With pre-norm the mean cosine of 8 tokens passes 0.8 at layer 8");
   EXPECT_SAYS(text, "with post-norm it passes 0.8 at layer");
-  p.levels = "0.95";
+  p.levels = {0.95};
   EXPECT_SAYS(ask(p, {}).headline, "stays below 0.95");
   p.rho0 = 0.96;
   EXPECT_SAYS(ask(p, {}).headline, "is above 0.95 from the start");
-  p.levels = "";
+  p.levels = {};
   EXPECT_SAYS(ask(p, {}).headline, "after 10 layers");
 }
 
@@ -127,10 +127,10 @@ TEST(Forecast, FiguresEmphasiseTheSchemeAskedFor) {
 TEST(Forecast, Refusals) {
   EXPECT_SAYS(refusal([] { ask({.tokens = 5, .rho0 = -0.3}, {}); }), "rho0 = -0.3");
   EXPECT_SAYS(refusal([] { ask({.rho0 = 1}, {}); }), "rho0 = 1");
-  EXPECT_SAYS(refusal([] { ask({.levels = "2"}, {}); }), "levels holds '2'");
+  EXPECT_SAYS(refusal([] { ask({.levels = {2}}, {}); }), "levels holds '2'");
   EXPECT_EQ(refusal([] { ask({.deepnorm_scale = 1e-300}, {}); }),
             "deepnorm-scale = 1e-300 is not allowed; allowed: 0, or 1e-6 to 1e6");
-  ForecastParameters p;
+  ForecastSetup p;
   EXPECT_SAYS(find(list(p), "deepnorm-scale").help, "from 1e-6");
   EXPECT_SAYS(refusal([&] { find(list(p), "depth").set("0"); }), "1 to 100000");
 }

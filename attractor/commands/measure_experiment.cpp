@@ -16,70 +16,45 @@
 namespace attractor::lab {
 namespace {
 
-struct MeasureParameters {
-  std::string tokens;
-  std::string space = "sphere";
+struct MeasureSetup {
+  ArrayInput tokens;  // n x d
+  depth::Geometry space = depth::Geometry::sphere;
   double beta = 1;
-  std::string cluster_cosine = "auto";
+  std::optional<double> cluster_cosine{};
   double pair_threshold = 0.999;
   std::uint64_t exact_limit = 4096, seed = 0;
 };
 
-ParameterList list(MeasureParameters& p) {
-  const std::string group = "Tokens";
-  return {{.name = "tokens",
-           .group = group,
-           .help = "n x d, a row for each token",
-           .target = &p.tokens,
-           .words = ".npy or HDF5[:/dataset]",
-           .positional = true},
-          {.name = "space",
-           .group = group,
-           .help = "sphere: rows are divided by their length",
-           .target = &p.space,
-           .choices = {"sphere", "euclidean"}},
-          {.name = "beta",
-           .group = "Attention",
-           .help = "inverse temperature, for energy and entropy",
-           .target = &p.beta,
-           .least = 0,
-           .most = 1e6},
-          {.name = "cluster-cosine",
-           .group = "Observables",
-           .help = "tokens with at least this cosine are in one cluster",
-           .target = &p.cluster_cosine,
-           .words = "auto, or above 0 and below 1"},
-          {.name = "pair-threshold",
-           .group = "Observables",
-           .help = "cosine from which a pair counts as close",
-           .target = &p.pair_threshold,
-           .least = -1,
-           .most = 1},
-          {.name = "exact-limit",
-           .group = "Observables",
-           .help = "more distinct tokens than this: sums over pairs from random rows, with errors",
-           .target = &p.exact_limit,
-           .least = 1,
-           .most = 1e7},
-          {.name = "seed",
-           .group = "Observables",
-           .help = "seed of the rows that are drawn",
-           .target = &p.seed}};
+ParameterList list(MeasureSetup& p) {
+  using depth::Geometry;
+  ParameterList l;
+  l.group("Tokens");
+  l.add("tokens", p.tokens, "n x d, a row for each token").first();
+  l.add("space", p.space, "sphere: rows are divided by their length")
+      .among({Geometry::sphere, Geometry::euclidean});
+  l.group("Attention");
+  l.add("beta", p.beta, "inverse temperature, for energy and entropy").within(0, 1e6);
+  l.group("Observables");
+  l.add("cluster-cosine", p.cluster_cosine, "tokens with at least this cosine are in one cluster")
+      .between(0, 1);
+  l.add("pair-threshold", p.pair_threshold, "cosine from which a pair counts as close")
+      .within(-1, 1);
+  l.add("exact-limit", p.exact_limit,
+        "more distinct tokens than this: sums over pairs from random rows, with errors")
+      .within(1, 1e7);
+  l.add("seed", p.seed, "seed of the rows that are drawn");
+  return l;
 }
 
-std::vector<std::string> input_files(const MeasureParameters& p) {
-  return p.tokens.empty() ? std::vector<std::string>{} : std::vector{p.tokens};
-}
-
-FlowParameters at_rest(const MeasureParameters& p) {
-  FlowParameters flow;
+FlowSetup at_rest(const MeasureSetup& p) {
+  FlowSetup flow;
   flow.space = p.space;
   flow.beta = p.beta;
-  flow.init = "file";
+  flow.init = Arrangement::file;
   flow.tokens_file = p.tokens;
   flow.time = 0;
-  flow.merge_radius = "off";
-  flow.engine = "dense";
+  flow.merge_radius = 0;
+  flow.engine = depth::Engine::dense;
   flow.cluster_cosine = p.cluster_cosine;
   flow.pair_threshold = p.pair_threshold;
   flow.exact_limit = p.exact_limit;
@@ -87,8 +62,9 @@ FlowParameters at_rest(const MeasureParameters& p) {
   return flow;
 }
 
-Result ask(const MeasureParameters& p, const Context& context) {
-  if (p.tokens.empty()) throw Error("tokens is empty; name a .npy or HDF5 file of n x d numbers");
+Result ask(const MeasureSetup& p, const Context& context) {
+  check_setup(p);
+  if (!p.tokens.given()) throw Error("tokens is empty; name a .npy or HDF5 file of n x d numbers");
   const FlowRecord record = run_flow(at_rest(p), context);
   const observe::Observation& o = record.series.back();
   Result answer;
@@ -116,7 +92,7 @@ Command measure_command() {
               "  attractor measure tokens.npy --beta 4\n"
               "  attractor measure vectors.h5:/layer_3 --space euclidean --json\n"
               "What each number means: docs/report_format.md.",
-          .make = ask_request<MeasureParameters>};
+          .make = ask_request<MeasureSetup>};
 }
 
 }  // namespace attractor::lab

@@ -21,23 +21,18 @@ using depth::BatchResult;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-double end_of(const PhaseParameters& p) {
+double end_of(const PhaseSetup& p) {
   if (p.time > 0) return p.time;
-  return p.dynamics == "usa" ? 1 : 30;
+  return p.dynamics == Rule::unnormalised ? 1 : 30;
 }
 
-depth::BatchMethod method_named(const std::string& name) {
-  if (name == "layers") return depth::BatchMethod::layers;
-  return name == "rk4" ? depth::BatchMethod::rk4 : depth::BatchMethod::euler;
-}
-
-BatchPlan plan_of(const PhaseParameters& p, const Context& context) {
+BatchPlan plan_of(const PhaseSetup& p, const Context& context) {
   BatchPlan plan{.replicates = p.replicates,
                  .tokens = p.tokens,
                  .dim = p.dim,
-                 .rule = rule_named(p.dynamics),
-                 .betas = number_list("beta", p.beta, 0, 1e4),
-                 .method = method_named(p.scheme),
+                 .rule = p.dynamics,
+                 .betas = p.beta.values,
+                 .method = p.scheme,
                  .threshold = p.threshold,
                  .seed = p.seed,
                  .first_system = p.first_replicate,
@@ -45,7 +40,7 @@ BatchPlan plan_of(const PhaseParameters& p, const Context& context) {
                  .progress = [&context](double share) { context.tell(share, "systems"); }};
   if (plan.betas.empty()) throw Error("beta is empty; it needs at least one number");
   if (!std::is_sorted(plan.betas.begin(), plan.betas.end()))
-    throw Error(fmt::format("beta = '{}' must ascend", p.beta));
+    throw Error("the numbers of beta must ascend");
   for (const double beta : plan.betas)
     plan.steps.push_back(plan.rule == Rule::unnormalised ? depth::unnormalised_step(p.step, beta)
                                                          : p.step);
@@ -55,9 +50,9 @@ BatchPlan plan_of(const PhaseParameters& p, const Context& context) {
 }
 
 /// When equiangular tokens that start orthogonal reach the threshold; NaN beyond any double.
-double equiangular_time(const PhaseParameters& p, double beta) {
+double equiangular_time(const PhaseSetup& p, double beta) {
   const meanfield::EquiangularFlow flow(
-      {.tokens = static_cast<double>(p.tokens), .beta = beta, .rule = rule_named(p.dynamics)});
+      {.tokens = static_cast<double>(p.tokens), .beta = beta, .rule = p.dynamics});
   const meanfield::Arrival arrival = flow.arrival(p.threshold);
   return arrival.status == meanfield::Arrival::Status::reached ? arrival.time() : kNone;
 }
@@ -85,7 +80,7 @@ Table diagram(const BatchPlan& plan, const BatchResult& r) {
   return table;
 }
 
-Table curves(const PhaseParameters& p, const BatchPlan& plan, const BatchResult& r) {
+Table curves(const PhaseSetup& p, const BatchPlan& plan, const BatchResult& r) {
   Table table{
       .name = "curves",
       .title = "When half of all pairs have met, and when equiangular tokens would",
@@ -97,7 +92,7 @@ Table curves(const PhaseParameters& p, const BatchPlan& plan, const BatchResult&
   return table;
 }
 
-std::vector<PageFigure> figures(const PhaseParameters& p, const BatchPlan& plan,
+std::vector<PageFigure> figures(const PhaseSetup& p, const BatchPlan& plan,
                                 const BatchResult& r, const Table& curve_table) {
   if (plan.betas.size() < 2 || plan.outputs.size() < 2) return {};
   report::Heat heat{.x = plan.betas, .y = plan.outputs, .value = {}, .label = "fraction of pairs"};
@@ -121,76 +116,27 @@ std::vector<PageFigure> figures(const PhaseParameters& p, const BatchPlan& plan,
 
 }  // namespace
 
-ParameterList list(PhaseParameters& p) {
-  const std::string model = "Model", run = "Sampling";
-  return {
-      {.name = "dynamics",
-       .group = model,
-       .help = "softmax (sa) or unnormalised (usa) attention",
-       .target = &p.dynamics,
-       .choices = {"sa", "usa"}},
-      {.name = "tokens",
-       .group = model,
-       .help = "tokens of each system",
-       .target = &p.tokens,
-       .least = 2,
-       .most = 512},
-      {.name = "dim",
-       .group = model,
-       .help = "dimension; the tokens start uniformly on the unit sphere",
-       .target = &p.dim,
-       .least = 2,
-       .most = 1e6},
-      {.name = "beta",
-       .group = model,
-       .help = "inverse temperatures, ascending",
-       .target = &p.beta,
-       .words = "numbers from 0 to 1e4, comma-separated, or from:to:count"},
-      {.name = "threshold",
-       .group = model,
-       .help = "cosine from which on a pair counts as one",
-       .target = &p.threshold,
-       .least = -1,
-       .most = 1},
-      {.name = "time",
-       .group = run,
-       .help = "end; 0: 30 for sa, 1 for usa",
-       .target = &p.time,
-       .least = 0,
-       .most = 1e6},
-      {.name = "outputs",
-       .group = run,
-       .help = "times at which pairs are counted, evenly spaced",
-       .target = &p.outputs,
-       .least = 1,
-       .most = 1e5},
-      {.name = "scheme",
-       .group = run,
-       .help = "layers: x <- normalise(x + step A), as published; euler, rk4: the flow",
-       .target = &p.scheme,
-       .choices = {"layers", "euler", "rk4"}},
-      {.name = "step",
-       .group = run,
-       .help = "of time; usa divides it by max(1, sqrt(beta) e^(beta - 1/2))",
-       .target = &p.step,
-       .least = 1e-6,
-       .most = 1},
-      {.name = "replicates",
-       .group = run,
-       .help = "systems for each beta",
-       .target = &p.replicates,
-       .least = 1,
-       .most = 1e8},
-      {.name = "seed", .group = run, .help = "of the starts", .target = &p.seed},
-      {.name = "first-replicate",
-       .group = run,
-       .help = "number of the first start: parts of one diagram share a seed",
-       .target = &p.first_replicate,
-       .most = 1e15},
-  };
+ParameterList list(PhaseSetup& p) {
+  ParameterList l;
+  l.group("Model");
+  l.add("dynamics", p.dynamics, "softmax (sa) or unnormalised (usa) attention").among({Rule::softmax, Rule::unnormalised});
+  l.add("tokens", p.tokens, "tokens of each system").within(2, 512);
+  l.add("dim", p.dim, "dimension; the tokens start uniformly on the unit sphere").within(2, 1e6);
+  l.add("beta", p.beta, "inverse temperatures, ascending").within(0, 1e4).allow("numbers from 0 to 1e4, comma-separated, or from:to:count");
+  l.add("threshold", p.threshold, "cosine from which on a pair counts as one").within(-1, 1);
+  l.group("Sampling");
+  l.add("time", p.time, "end; 0: 30 for sa, 1 for usa").within(0, 1e6);
+  l.add("outputs", p.outputs, "times at which pairs are counted, evenly spaced").within(1, 1e5);
+  l.add("scheme", p.scheme, "layers: x <- normalise(x + step A), as published; euler, rk4: the flow");
+  l.add("step", p.step, "of time; usa divides it by max(1, sqrt(beta) e^(beta - 1/2))").within(1e-6, 1);
+  l.add("replicates", p.replicates, "systems for each beta").within(1, 1e8);
+  l.add("seed", p.seed, "of the starts");
+  l.add("first-replicate", p.first_replicate, "number of the first start: parts of one diagram share a seed").within(0, 1e15);
+  return l;
 }
 
-Result ask(const PhaseParameters& p, const Context& context) {
+Result ask(const PhaseSetup& p, const Context& context) {
+  check_setup(p);
   const BatchPlan plan = plan_of(p, context);
   const BatchResult r = run_batch(plan);
   Result answer{.title = "Phase diagram", .headline = {}};
@@ -207,7 +153,7 @@ Result ask(const PhaseParameters& p, const Context& context) {
   answer.values["half_time"] = number(last[1]);
   answer.values["equiangular_time"] = number(last[2]);
   answer.tables = {curve_table, diagram(plan, r)};
-  if (p.scheme == "layers")
+  if (p.scheme == depth::BatchMethod::layers)
     answer.remarks.push_back(
         "The scheme x <- normalise(x + step A) lags the flow; scheme rk4 shows the flow.");
   answer.draw = [=] { return figures(p, plan, r, curve_table); };
@@ -221,7 +167,7 @@ Command phase_command() {
               "  attractor phase --dim 2 --beta 0.1:9:90 --out phases\n"
               "  attractor phase --dim 128 --beta 1,3,5,7,9 --replicates 256 --scheme rk4\n"
               "The published diagrams have 2048 replicates: --replicates 2048.",
-          .make = ask_request<PhaseParameters>};
+          .make = ask_request<PhaseSetup>};
 }
 
 }  // namespace attractor::lab

@@ -9,22 +9,24 @@
 #include <string>
 
 #include "attractor/commands/result.hpp"
+#include "attractor/depth/batch_flow.hpp"
+#include "attractor/lab/number_list.hpp"
 
 namespace attractor::lab {
 
-struct PhaseParameters {
-  std::string dynamics = "sa";
+struct PhaseSetup {
+  Rule dynamics = Rule::softmax;
   std::uint64_t tokens = 32, dim = 2;
-  std::string beta = "0.1:9:90";
+  Numbers beta = spaced_numbers(0.1, 9, 90);
   double time = 0;  // 0: 30, or 1 for usa
   std::uint64_t outputs = 200;
-  std::string scheme = "layers";
+  depth::BatchMethod scheme = depth::BatchMethod::layers;
   double step = 0.1;
   std::uint64_t replicates = 256, seed = 0, first_replicate = 0;
   double threshold = 0.999;
 };
 
-ParameterList list(PhaseParameters& p);
-Result ask(const PhaseParameters& p, const Context& context);
+ParameterList list(PhaseSetup& p);
+Result ask(const PhaseSetup& p, const Context& context);
 
 }  // namespace attractor::lab

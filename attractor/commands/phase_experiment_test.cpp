@@ -9,8 +9,8 @@
 namespace attractor::lab {
 namespace {
 
-PhaseParameters small() {
-  PhaseParameters p;
+PhaseSetup small() {
+  PhaseSetup p;
   p.beta = "1,5,9";
   p.replicates = 16;
   p.outputs = 6;
@@ -27,7 +27,7 @@ const Table& table(const Result& answer, const std::string& name) {
 
 // theory.md A6: n = 32, g from 0 to 0.999.
 TEST(PhaseTest, TheCurveIsThatOfEquiangularTokens) {
-  PhaseParameters p = small();
+  PhaseSetup p = small();
   p.tokens = 32;
   p.replicates = 1;
   const Table curves = table(ask(p, {}), "curves");
@@ -54,9 +54,9 @@ TEST(PhaseTest, TheDiagramHasARowForEachTimeAndRisesWithIt) {
 
 // Halves of the replicates, weighted alike, are the whole.
 TEST(PhaseTest, PartsShareASeed) {
-  PhaseParameters whole = small();
+  PhaseSetup whole = small();
   whole.beta = "5";  // starts are numbered through all betas
-  PhaseParameters first = whole, second = whole;
+  PhaseSetup first = whole, second = whole;
   first.replicates = second.replicates = 8;
   second.first_replicate = 8;
   const Table a = table(ask(whole, {}), "diagram"), b = table(ask(first, {}), "diagram"),
@@ -67,7 +67,7 @@ TEST(PhaseTest, PartsShareASeed) {
 
 // The published scheme lags the flow: with a tenth of its step the lag is a tenth.
 TEST(PhaseTest, LayersConvergeToTheFlow) {
-  PhaseParameters p = small();
+  PhaseSetup p = small();
   p.dim = 64;
   p.beta = "1";
   p.outputs = 240;
@@ -82,7 +82,7 @@ TEST(PhaseTest, LayersConvergeToTheFlow) {
 }
 
 TEST(PhaseTest, RefusesWhatHasNoMeaning) {
-  PhaseParameters p = small();
+  PhaseSetup p = small();
   p.beta = "3,1";
   EXPECT_SAYS(refusal([&] { ask(p, {}); }), "must ascend");
   p.beta = "";

@@ -59,16 +59,11 @@ std::unique_ptr<Request> request_of(const Command& command, const Settings& sett
   return request;
 }
 
-Outcome run_settings(const Command& command, const Settings& settings, const Context& context) {
-  const std::unique_ptr<Request> now = request_of(command, settings), usual = command.make();
-  std::vector<std::string> given;
-  for (const auto& [name, text] : settings) given.push_back(name);
-  now->prepare(given, context.files_from);
-  const Result answer = now->run(context);
-  if (context.stopped() || !answer.interrupted.empty()) return {.summary = {}, .interrupted = true};
-  Outcome outcome{summary(answer, call_of(command, *now, *usual), 0), answer.not_delivered};
-  if (answer.curves) outcome.summary["series"] = answer.curves();
-  return outcome;
+void prepare(Request& request, const std::vector<std::string>& given) {
+  const ParameterList list = request.parameters();
+  check_use(list, given);
+  check_values(list);
+  request.prepare(given);
 }
 
 }  // namespace attractor::lab

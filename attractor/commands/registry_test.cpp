@@ -75,7 +75,7 @@ TEST(Commands, RunFromWords) {
 
 // A caller's observable stands beside ours, in the record and in what is written of it.
 TEST(FlowRun, MeasuresWhatItsCallerAdds) {
-  FlowParameters p;
+  FlowSetup p;
   p.tokens = 8;
   p.time = 2;
   p.outputs = 4;

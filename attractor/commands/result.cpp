@@ -8,7 +8,7 @@
 
 #include "attractor/base/file.hpp"
 #include "attractor/base/version.hpp"
-#include "attractor/report/hdf5.hpp"
+#include "attractor/files/hdf5.hpp"
 #include "attractor/report/html.hpp"
 
 namespace attractor::lab {
@@ -92,7 +92,7 @@ std::string table_text(const Table& table) {
     text += "\n";
   }
   if (table.rows.size() > kShownRows)
-    text += fmt::format("  ... {} rows in all; --json has them\n", table.rows.size());
+    text += fmt::format("  ... {} rows in all; JSON has them\n", table.rows.size());
   return text;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "attractor/base/array.hpp"
 #include "attractor/commands/page.hpp"
 #include "attractor/lab/context.hpp"
 #include "attractor/lab/json.hpp"
@@ -26,6 +27,11 @@ struct Table {
   bool only_data = false;                   // long: left out of text and page
 };
 
+struct OutputFile {
+  std::string file;  // .npy
+  Array array;
+};
+
 struct Result {
   std::string title;             // of the page; plain text
   std::string headline;          // one or two sentences; markup of figures
@@ -35,6 +41,7 @@ struct Result {
   std::vector<std::string> remarks{};               // what the reader must know; plain sentences
   std::string not_delivered{};  // what the numerics could not do, and the remedy: exit status 3
   std::string interrupted{};    // where it was stopped; nothing else is meant then
+  std::vector<OutputFile> outputs{};  // arrays that were asked for by the names of files
 
   // ---- For runs that have more to show than values and tables: what they show instead.
   std::string format = "attractor answer 1";  // of result.h5

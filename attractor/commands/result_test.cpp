@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "attractor/report/hdf5.hpp"
+#include "attractor/files/hdf5.hpp"
 #include "tests/support/page_test.hpp"
 
 namespace attractor::lab {

@@ -77,7 +77,7 @@ TEST(AttentionFlow, EquiangularTokensFollowTheExactReduction) {
 TEST(AttentionFlow, WithoutTemperatureIsKuramoto) {  // tan(delta/2) = tan(delta_0/2) e^{-t}
   for (Rule rule : {Rule::softmax, Rule::unnormalised}) {
     const auto end =
-        after(rule, 0, make_tokens({.arrangement = "angles", .dim = 2, .angles = "0,2"}).data, 2,
+        after(rule, 0, make_tokens({.arrangement = "angles", .dim = 2, .angles = {0, 2}}).data, 2,
               1.5, 1e-13);
     EXPECT_NEAR(Sphere(2).distance(std::span(end).first(2), std::span(end).last(2)),
                 0.6689000994797, 1e-12);

@@ -7,18 +7,10 @@
 #include "attractor/depth/moments_flow.hpp"
 
 namespace attractor::depth {
-namespace {
 
-constexpr std::array<std::string_view, 4> kNames = {"dense", "circle", "sphere", "moments"};
-
-}  // namespace
-
-std::string_view name(Engine engine) { return kNames[static_cast<std::size_t>(engine)]; }
-
-std::optional<Engine> engine_named(std::string_view text) {
-  const auto found = std::find(kNames.begin(), kNames.end(), text);
-  if (found == kNames.end()) return {};
-  return static_cast<Engine>(found - kNames.begin());
+std::span<const std::string_view> names(Engine) {
+  static constexpr std::string_view kNames[] = {"dense", "circle", "sphere", "moments"};
+  return kNames;
 }
 
 Engine linear_engine(std::size_t dim) {

@@ -12,10 +12,10 @@
 
 namespace attractor::depth {
 
+using attractor::name;
+
 enum class Engine { dense, circle, sphere, moments };
-std::string_view name(Engine engine);
-/// Nothing for another name.
-std::optional<Engine> engine_named(std::string_view name);
+std::span<const std::string_view> names(Engine);
 
 inline constexpr std::size_t kManyTokens = 20'000;  // from here on engines in O(n) are looked at
 inline constexpr double kFinestCircle = 1e-12, kFinestSphere = 1e-11;  // accuracy within reach

@@ -29,22 +29,9 @@ std::vector<double> gaussian(std::size_t rows, std::size_t columns, const Stream
 
 }  // namespace
 
-Activation activation_named(std::string_view name) {
-  for (const Activation a : {Activation::none, Activation::relu, Activation::gelu})
-    if (name == depth::name(a)) return a;
-  throw Error(fmt::format("feed-forward '{}' is unknown; allowed: none, relu, gelu", name));
-}
-
-std::string_view name(Activation activation) {
-  switch (activation) {
-    case Activation::relu:
-      return "relu";
-    case Activation::gelu:
-      return "gelu";
-    case Activation::none:
-      break;
-  }
-  return "none";
+std::span<const std::string_view> names(Activation) {
+  static constexpr std::string_view kNames[] = {"none", "relu", "gelu"};
+  return kNames;
 }
 
 void FeedForward::add(std::span<const double> tokens, double factor,

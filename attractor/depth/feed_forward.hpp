@@ -5,15 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
+
+#include "attractor/base/named.hpp"
 
 namespace attractor::depth {
 
+using attractor::name;
+
 enum class Activation { none, relu, gelu };
-/// "none", "relu", "gelu"; throws Error on another name.
-Activation activation_named(std::string_view name);
-std::string_view name(Activation activation);
+std::span<const std::string_view> names(Activation);
 
 struct FeedForward {
   Activation activation = Activation::none;  // none: F = 0

@@ -34,7 +34,7 @@ AttentionLayer rescaled_layer(AttentionLayer layer, double time) {
   Head& head = layer.heads.front();
   Matrix growth = Matrix::Identity(d, d);
   // Beyond e^{230} softmax is hardmax to the last digit, and logits would leave the range.
-  const bool saturates = layer.rule == LayerRule::softmax || layer.rule == LayerRule::hardmax;
+  const bool saturates = layer.rule == Rule::softmax || layer.rule == Rule::hardmax;
   if (head.value.empty())
     growth *= std::exp(saturates ? std::min(time, 230.0) : time);
   else
@@ -78,35 +78,18 @@ void refuse(bool wrong, const std::string& sentence) {
 
 }  // namespace
 
-Geometry geometry_named(std::string_view name) {
-  for (const Geometry g :
-       {Geometry::sphere, Geometry::euclidean, Geometry::attracted, Geometry::rescaled})
-    if (name == depth::name(g)) return g;
-  throw Error(
-      fmt::format("space '{}' is unknown; allowed: sphere, euclidean, attracted, rescaled", name));
-}
-
-std::string_view name(Geometry geometry) {
-  switch (geometry) {
-    case Geometry::euclidean:
-      return "euclidean";
-    case Geometry::attracted:
-      return "attracted";
-    case Geometry::rescaled:
-      return "rescaled";
-    case Geometry::sphere:
-      break;
-  }
-  return "sphere";
+std::span<const std::string_view> names(Geometry) {
+  static constexpr std::string_view kNames[] = {"sphere", "euclidean", "attracted", "rescaled"};
+  return kNames;
 }
 
 void validate(const Architecture& a) {
   attractor::validate(a.layer);
   const bool sphere = a.geometry == Geometry::sphere;
   refuse(!sphere && a.norm != Normalisation::post,
-         fmt::format("norm {} needs --space sphere: in R^d nothing is normalised",
+         fmt::format("norm {} needs space sphere: in R^d nothing is normalised",
                      attractor::name(a.norm)));
-  refuse(!sphere && !a.gain.empty(), "a gain needs --space sphere: in R^d nothing is normalised");
+  refuse(!sphere && !a.gain.empty(), "a gain needs space sphere: in R^d nothing is normalised");
   refuse(!a.gain.empty() && a.gain.size() != a.layer.dim,
          fmt::format("gain has {} numbers; dim = {} are needed", a.gain.size(), a.layer.dim));
   refuse(a.geometry == Geometry::rescaled && a.layer.heads.size() != 1,
@@ -129,7 +112,7 @@ LayerFlow::LayerFlow(Architecture architecture, std::size_t tokens)
       sphere_(std::make_unique<Sphere>(architecture_.layer.dim)),
       plane_(std::make_unique<Euclidean>(architecture_.layer.dim)) {
   validate(architecture_);
-  if (architecture_.layer.rule == LayerRule::unnormalised && !scheme(architecture_.norm).unit &&
+  if (architecture_.layer.rule == Rule::unnormalised && !scheme(architecture_.norm).unit &&
       architecture_.geometry == Geometry::sphere)
     log_unit_ = -logit_bound(architecture_.layer) * squared_gain(architecture_.gain);
 }
@@ -225,7 +208,7 @@ std::vector<double> LayerFlow::head_entropies(const flow::Time& now,
 
 std::vector<std::uint32_t> LayerFlow::selected(const flow::Time& now,
                                                std::span<const double> state) const {
-  if (architecture_.layer.rule != LayerRule::hardmax) return {};
+  if (architecture_.layer.rule != Rule::hardmax) return {};
   LayerOutput out;
   attend(now, state, {.chosen = true}, out);
   return out.chosen;

@@ -28,9 +28,7 @@
 namespace attractor::depth {
 
 enum class Geometry { sphere, euclidean, attracted, rescaled };
-/// By these names; throws Error on another one.
-Geometry geometry_named(std::string_view name);
-std::string_view name(Geometry geometry);
+std::span<const std::string_view> names(Geometry);
 
 struct Architecture {
   AttentionLayer layer{};

@@ -170,7 +170,7 @@ TEST(LayerFlow, EqualsTheFusedFlowWhereBothApply) {
   for (const bool softmax : {true, false}) {
     for (const bool weights : {false, true}) {
       Architecture a = architecture(Normalisation::post, 3, dim);
-      a.layer.rule = softmax ? LayerRule::softmax : LayerRule::unnormalised;
+      a.layer.rule = softmax ? Rule::softmax : Rule::unnormalised;
       if (weights)
         a.layer.heads = {draw_head({.query = WeightKind::gaussian,
                                     .key = WeightKind::goe,
@@ -243,7 +243,7 @@ TEST(LayerFlow, AttractedByAGaussianKernelIsMeanShift) {
   const std::vector<double> x = make_tokens({.tokens = n, .dim = dim, .on_sphere = false}).data;
   Architecture a = architecture(Normalisation::post, beta, dim);
   a.geometry = Geometry::attracted;
-  a.layer.rule = LayerRule::radial;
+  a.layer.rule = Rule::radial;
   std::vector<double> velocity(x.size());
   LayerFlow(a, n).drift(x, 0, velocity);
   const auto log_density = [&](std::vector<double> at) {
@@ -267,7 +267,7 @@ TEST(LayerFlow, HardmaxIsFrankWolfe) {
       make_tokens({.tokens = 12, .dim = dim, .seed = 2, .on_sphere = false}).data;
   Architecture a = architecture(Normalisation::post, 1, dim);
   a.geometry = Geometry::attracted;
-  a.layer.rule = LayerRule::hardmax;
+  a.layer.rule = Rule::hardmax;
   const auto x = flow_to(a, start, 30, flow::euler(), 0.5);
   std::size_t fixed = 0;
   for (std::size_t i = 0; i < 12; ++i) {

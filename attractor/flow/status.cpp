@@ -28,18 +28,18 @@ std::string_view remedy(Status status) {
     case Status::collapsed:
       return "";
     case Status::interrupted:
-      return "continue with --resume DIR";
+      return "continue from its checkpoint";
     case Status::at_equilibrium:
       return "the tokens balance each other to within rounding; move one of them a little, or "
-             "give a finite --time";
+             "give a finite time";
     case Status::step_underflow:
-      return "the motion became too fast or too jumpy to resolve; loosen --tolerance, shorten "
-             "--time, stay on the sphere, or take fixed steps (--stepper euler) where attention "
+      return "the motion became too fast or too jumpy to resolve; loosen tolerance, shorten "
+             "time, stay on the sphere, or take fixed steps (stepper euler) where attention "
              "switches between tokens";
     case Status::too_many_steps:
-      return "raise --max-steps, loosen --tolerance or shorten --time";
+      return "raise max-steps, loosen tolerance or shorten time";
     case Status::not_finite:
-      return "shorten --time, lower --beta or stay on the sphere";
+      return "shorten time, lower beta or stay on the sphere";
   }
   return "";
 }

@@ -1,10 +1,6 @@
 #include "attractor/flow/tableau.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-
-#include "attractor/base/error.hpp"
 
 namespace attractor::flow {
 namespace {
@@ -92,14 +88,16 @@ Tableau bogacki_shampine() {
           .first_same_as_last = true};
 }
 
-Tableau tableau_named(std::string_view name) {
-  for (const Tableau& t : {layers(), euler(), rk4(), dormand_prince(), bogacki_shampine(),
-                           dormand_prince_8(), euler_maruyama()})
-    if (t.name == name) return t;
-  throw Error(
-      fmt::format("stepper '{}' is unknown; allowed: layers, euler, rk4, adaptive, adaptive3, "
-                  "adaptive8, euler-maruyama",
-                  name));
+std::span<const std::string_view> names(Method) {
+  static constexpr std::string_view kNames[] = {"adaptive", "adaptive3", "adaptive8",     "layers",
+                                                "euler",    "rk4",       "euler-maruyama"};
+  return kNames;
+}
+
+Tableau tableau(Method method) {
+  constexpr Tableau (*kTableaux[])() = {dormand_prince, bogacki_shampine, dormand_prince_8, layers,
+                                        euler,          rk4,              euler_maruyama};
+  return kTableaux[static_cast<std::size_t>(method)]();
 }
 
 std::vector<std::size_t> Tableau::places() const {

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "attractor/base/named.hpp"
+
 namespace attractor::flow {
 
 struct Tableau {
@@ -46,8 +48,11 @@ Tableau dormand_prince_8();
 /// x <- retract(x + h drift + P sqrt(2 kappa h) xi), xi standard normal. Weak order 1.
 Tableau euler_maruyama();
 
-/// By its name: layers, euler, rk4, adaptive, adaptive3, adaptive8, euler-maruyama. Throws Error on
-/// another one.
-Tableau tableau_named(std::string_view name);
+using attractor::name;
+
+/// All of them, by the names of their tableaux.
+enum class Method { adaptive, adaptive3, adaptive8, layers, euler, rk4, euler_maruyama };
+std::span<const std::string_view> names(Method);
+Tableau tableau(Method method);
 
 }  // namespace attractor::flow

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "attractor/base/error.hpp"
-#include "attractor/lab/parameter.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -37,6 +37,17 @@ bool spaced(std::string_view item, double least, double most, std::vector<double
 
 }  // namespace
 
+bool parse_real(std::string_view text, double& value) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+std::string spelled(double x) {
+  if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
+  return fmt::format("{}", x);
+}
+
 std::vector<double> number_list(std::string_view name, std::string_view text, double least,
                                 double most) {
   std::vector<double> numbers;
@@ -55,6 +66,13 @@ std::vector<double> number_list(std::string_view name, std::string_view text, do
     if (comma == std::string_view::npos) return numbers;
     text.remove_prefix(comma + 1);
   }
+}
+
+Numbers spaced_numbers(double from, double to, std::size_t count) {
+  Numbers numbers;
+  numbers.spelled = fmt::format("{}:{}:{}", from, to, count);
+  numbers.values = number_list("", numbers.spelled, std::min(from, to), std::max(from, to));
+  return numbers;
 }
 
 }  // namespace attractor::lab

@@ -12,6 +12,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/random.hpp"
+#include "attractor/files/load_inputs.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -355,11 +356,12 @@ Settings Study::settings(std::size_t point, std::size_t replicate) const {
   return all;
 }
 
-std::vector<std::string> input_files(const Study& study) {
+std::vector<std::string> study_files(const Study& study) {
   const Command& command = command_named(study.command);
   std::set<std::string> names;
   const auto take = [&](const Settings& settings) {
-    for (std::string& name : request_of(command, settings)->files()) names.insert(std::move(name));
+    for (std::string& name : input_files(request_of(command, settings)->parameters()))
+      names.insert(std::move(name));
   };
   take(study.fixed);
   for (const StudyAxis& axis : study.axes)

@@ -75,7 +75,7 @@ struct Study {
 };
 
 /// The files that settings of its units name, each once.
-std::vector<std::string> input_files(const Study& study);
+std::vector<std::string> study_files(const Study& study);
 
 /// Refuses what can be refused before work: syntax, unknown keys, names and ranges of all settings.
 /// `name`: of the file, for messages.

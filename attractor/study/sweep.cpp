@@ -15,6 +15,7 @@
 #include "attractor/base/threads.hpp"
 #include "attractor/ranks/ranks.hpp"
 #include "attractor/study/measure.hpp"
+#include "attractor/study/run_settings.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -210,8 +211,7 @@ bool run_unit(const Study& study, std::size_t unit, const std::string& files_fro
   const Settings settings = study.settings(unit / study.replicates, unit % study.replicates);
   Outcome outcome;
   try {
-    outcome = run_settings(command_named(study.command), settings,
-                           {.files_from = files_from, .stop = stop});
+    outcome = run_settings(command_named(study.command), settings, files_from, {.stop = stop});
   } catch (const Error& error) {
     outcome.failure = error.what();
   } catch (const std::bad_alloc&) {

@@ -12,7 +12,7 @@
 #include <map>
 #include <string>
 
-#include "attractor/lab/input_files.hpp"
+#include "attractor/files/input_files.hpp"
 #include "attractor/study/journal.hpp"
 #include "attractor/study/schedule.hpp"
 #include "attractor/study/study.hpp"

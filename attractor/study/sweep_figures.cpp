@@ -7,6 +7,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/study/sweep_result.hpp"
+#include "attractor/lab/number_list.hpp"
 
 namespace attractor::lab {
 namespace {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "attractor/study/schedule.hpp"
+#include "attractor/lab/number_list.hpp"
 
 namespace attractor::lab {
 namespace {

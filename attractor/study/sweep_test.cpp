@@ -15,7 +15,7 @@
 #include "attractor/base/threads.hpp"
 #include "attractor/study/measure.hpp"
 #include "attractor/study/sweep_result.hpp"
-#include "attractor/tokens/npy.hpp"
+#include "attractor/files/npy.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace attractor::lab {
@@ -315,8 +315,8 @@ TEST_F(SweepTest, AFileThatChangesEndsTheSweep) {
       "measure = ['mean_cosine']\n[fixed]\ninit = 'file'\ntokens-file = 'rows.npy'\ntime = 1\n"
       "[grid]\nbeta = [1, 2, 3, 4]",
       "x");
-  ASSERT_EQ(input_files(study), std::vector<std::string>{"rows.npy"});
-  const InputFiles inputs(input_files(study), directory_.string());
+  ASSERT_EQ(study_files(study), std::vector<std::string>{"rows.npy"});
+  const InputFiles inputs(study_files(study), directory_.string());
   const auto run = [&](const fs::path& directory, const std::function<void()>& after_the_first) {
     return run_sweep(study, {.directory = directory,
                              .files_from = directory_.string(),
@@ -341,7 +341,7 @@ TEST_F(SweepTest, AFileThatChangesEndsTheSweep) {
 }
 
 TEST(StudyFiles, AreThoseThatSettingsName) {
-  const auto files = [](const std::string& text) { return input_files(parse_study(text, "x")); };
+  const auto files = [](const std::string& text) { return study_files(parse_study(text, "x")); };
   using Names = std::vector<std::string>;
   EXPECT_EQ(files("[grid]\nbeta = [1, 2]"), Names{});
   EXPECT_EQ(files("[fixed]\nquery = 'gaussian'\nvalue = './v.npy'\n[grid]\nkey = ['goe', 'k.npy']"),

@@ -4,12 +4,11 @@
 
 #include <cmath>
 #include <numbers>
-#include <sstream>
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/random.hpp"
 #include "attractor/space/space.hpp"
-#include "attractor/tokens/token_file.hpp"
+#include "attractor/tokens/given_arrays.hpp"
 
 namespace attractor {
 namespace {
@@ -124,32 +123,18 @@ TokenSet circle_grid(const Start& start) {
 }
 
 TokenSet listed_angles(const Start& start) {
-  std::vector<double> angles;
-  // A comma at the end leaves a hole like any other.
-  std::istringstream list(start.angles.ends_with(',') ? start.angles + ' ' : start.angles);
-  for (std::string item; std::getline(list, item, ',');) {
-    std::size_t used = 0;
-    double angle = 0;
-    try {
-      angle = std::stod(item, &used);
-    } catch (const std::exception&) {
-      used = 0;
-    }
-    if (used == 0 || item.find_first_not_of(" \t", used) != std::string::npos ||
-        !std::isfinite(angle))
-      throw Error(
-          fmt::format("angles: '{}' is not a finite number (radians, comma-separated)", item));
-    angles.push_back(angle);
-  }
-  if (angles.empty())
-    throw Error("init angles needs --angles, for instance --angles 0,0.9,2.2 (radians)");
-  return on_circle(angles, start.dim);
+  for (const double angle : start.angles)
+    if (!std::isfinite(angle))
+      throw Error(fmt::format("angles: '{}' is not a finite number (radians)", angle));
+  if (start.angles.empty())
+    throw Error("init angles needs angles, for instance 0,0.9,2.2 (radians)");
+  return on_circle(start.angles, start.dim);
 }
 
-TokenSet from_file(const Start& start) {
-  if (start.file.empty())
-    throw Error("init file needs --tokens-file FILE (.npy or HDF5, one token a row)");
-  Array array = read_tokens(start.file, start.on_sphere);
+TokenSet given_tokens(const Start& start) {
+  if (start.given == nullptr)
+    throw Error("init file needs a tokens-file (.npy or HDF5, one token a row)");
+  Array array = tokens_of(*start.given, start.given_name, start.on_sphere);
   return {array.shape[1], std::move(array.data)};
 }
 
@@ -161,6 +146,12 @@ double helmert(std::size_t i, std::size_t column) {
 }
 
 }  // namespace
+
+std::span<const std::string_view> names(Arrangement) {
+  static constexpr std::string_view kNames[] = {"uniform",  "hemisphere", "cap",    "equiangular",
+                                                "clusters", "circle",     "angles", "file"};
+  return kNames;
+}
 
 TokenSet equiangular(std::size_t n, std::size_t dim, double rho) {
   const double count = static_cast<double>(n), lowest = n > 1 ? -1 / (count - 1) : -1;
@@ -188,19 +179,25 @@ TokenSet equiangular(std::size_t n, std::size_t dim, double rho) {
 TokenSet make_tokens(const Start& start) {
   if (start.tokens < 1) throw Error("tokens = 0; at least one token is needed");
   if (start.dim < 2) throw Error(fmt::format("dim = {}; at least 2 is needed", start.dim));
-  const std::string& kind = start.arrangement;
-  if (kind == "uniform") return uniform(start);
-  if (kind == "hemisphere") return hemisphere(start);
-  if (kind == "cap") return cap(start);
-  if (kind == "equiangular") return equiangular(start.tokens, start.dim, start.rho);
-  if (kind == "clusters") return noisy_clusters(start);
-  if (kind == "circle") return circle_grid(start);
-  if (kind == "angles") return listed_angles(start);
-  if (kind == "file") return from_file(start);
-  throw Error(fmt::format(
-      "init '{}' is unknown; allowed: uniform, hemisphere, cap, equiangular, clusters, circle, "
-      "angles, file",
-      kind));
+  switch (start.arrangement) {
+    case Arrangement::uniform:
+      return uniform(start);
+    case Arrangement::hemisphere:
+      return hemisphere(start);
+    case Arrangement::cap:
+      return cap(start);
+    case Arrangement::equiangular:
+      return equiangular(start.tokens, start.dim, start.rho);
+    case Arrangement::clusters:
+      return noisy_clusters(start);
+    case Arrangement::circle:
+      return circle_grid(start);
+    case Arrangement::angles:
+      return listed_angles(start);
+    case Arrangement::file:
+      break;
+  }
+  return given_tokens(start);
 }
 
 }  // namespace attractor

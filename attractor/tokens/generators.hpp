@@ -6,6 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "attractor/base/array.hpp"
+#include "attractor/base/named.hpp"
+
 namespace attractor {
 
 struct TokenSet {
@@ -14,9 +17,12 @@ struct TokenSet {
   std::size_t count() const { return data.size() / dim; }
 };
 
+enum class Arrangement { uniform, hemisphere, cap, equiangular, clusters, circle, angles, file };
+std::span<const std::string_view> names(Arrangement);
+
 /// How tokens start. Fields that an arrangement does not use are ignored.
 struct Start {
-  std::string arrangement = "uniform";
+  Arrangement arrangement = Arrangement::uniform;
   std::size_t tokens = 64, dim = 3;
   std::uint64_t seed = 0;
   bool on_sphere = true;     // false: uniform means standard normal in R^d
@@ -27,13 +33,13 @@ struct Start {
   std::size_t mode = 2;      // circle: theta = 2 pi u + amplitude cos(2 pi mode u - phase),
   double amplitude = 1e-3;   //         u = (i + 1/2) / n
   double phase = 0;
-  std::string angles;  // angles: comma-separated positions on the circle, radians
-  std::string file;    // file: .npy or HDF5[:/dataset]
+  std::vector<double> angles{};   // angles: positions on the circle, radians
+  const Array* given = nullptr;   // file: n x d, a row for each token
+  std::string given_name = "the array";
 };
 
-/// Arrangements: uniform, hemisphere, cap, equiangular, clusters, circle, angles, file. A file or a
-/// list of angles decides the number of tokens (and a file the dimension). Throws Error on
-/// impossible requests.
+/// Given tokens and a list of angles decide the number of tokens (and given ones the dimension).
+/// Throws Error on impossible requests.
 TokenSet make_tokens(const Start& start);
 
 /// n unit vectors with every cosine equal to rho: needs n <= dim and -1/(n-1) <= rho <= 1, or

@@ -54,7 +54,7 @@ void DescentFlow::look(std::span<const double> state) const {
 
 void DescentFlow::velocity(double log_unit, std::span<double> out) const {
   double polyak = 0;
-  if (options_.rule == Rule::polyak)
+  if (options_.rule == Update::polyak)
     polyak = objective_.log_excess(evaluation_, objective_.best()) -
              2 * log_gradient(objective_, evaluation_);
   for (std::size_t k = 0; k < objective_.blocks().size(); ++k) {
@@ -62,18 +62,18 @@ void DescentFlow::velocity(double log_unit, std::span<double> out) const {
     const double length = norm(b.of(evaluation_.descent)), scale = evaluation_.log_scale[k];
     double factor = 0;
     switch (options_.rule) {
-      case Rule::gradient:
+      case Update::gradient:
         factor = std::exp(log_unit + scale);
         break;
-      case Rule::normalised:
+      case Update::normalised:
         factor = std::exp(log_unit) / length;
         break;
-      case Rule::published:
+      case Update::published:
         factor =
             std::exp(log_unit + scale) /
             (std::exp(scale) * length + (b.name == "v" ? options_.head_epsilon : options_.epsilon));
         break;
-      case Rule::polyak:
+      case Update::polyak:
         factor = std::exp(log_unit + scale + polyak);
         break;
     }
@@ -97,7 +97,7 @@ void DescentFlow::drift(std::span<const double> state, double log_unit,
 }
 
 double DescentFlow::fitting_log_unit(std::span<const double> state, double present) const {
-  if (options_.rule != Rule::gradient) return present;
+  if (options_.rule != Update::gradient) return present;
   look(state);
   const double size = log_gradient(objective_, evaluation_);
   return std::isfinite(size) ? -size : present;

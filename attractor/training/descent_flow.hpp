@@ -27,10 +27,10 @@
 
 namespace attractor::training {
 
-enum class Rule { gradient, normalised, published, polyak };
+enum class Update { gradient, normalised, published, polyak };
 
 struct DescentOptions {
-  Rule rule = Rule::gradient;
+  Update rule = Update::gradient;
   double epsilon = 1e-9;       // published: attention blocks
   double head_epsilon = 1e-9;  // published: v
   double momentum = 0;

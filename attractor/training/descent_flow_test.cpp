@@ -36,7 +36,7 @@ double cosine(std::span<const double> a, std::span<const double> b) {
   return dot(a, b) / (norm(a) * norm(b));
 }
 
-constexpr DescentOptions kNormalised{.rule = Rule::normalised};
+constexpr DescentOptions kNormalised{.rule = Update::normalised};
 
 TEST(GradientDescent, IsEulerOnTheFlow) {
   const auto p = descend(authors_like(), {}, 1, 1000);
@@ -63,7 +63,7 @@ TEST(NormalisedDescent, KeepsItsLengthAtAnyNorm) {
 
 TEST(PublishedDescent, StallsAtTheAuthorsEpsilon) {
   const Problem problem = single_input({1, .9, .9});
-  const DescentOptions published{.rule = Rule::published};
+  const DescentOptions published{.rule = Update::published};
   EXPECT_NEAR(norm(descend(problem, kNormalised, 0.1, 200)), 19.890518840, 1e-8);
   EXPECT_NEAR(norm(descend(problem, published, 0.1, 200)), 17.896659006, 1e-8);
   EXPECT_NEAR(norm(descend(problem, published, 0.1, 1000)), 21.497852860, 1e-8);
@@ -86,7 +86,7 @@ TEST(NormalisedDescent, StartsEndInTheBasinOfTheTheory) {
 TEST(GradientDescent, OnWIsThatOnThePrompt) {
   Problem p = authors_like();
   p.prompt = {0.4, -1.2, 0.7};
-  const Objective on_w(p, Loss::logistic, trained_named("W"));
+  const Objective on_w(p, Loss::logistic, Train::W);
   const std::vector<double> w = descend(on_w, {}, 0.5 / dot(p.prompt, p.prompt), 300);
   const auto times_query = [&](std::span<const double> m) {
     std::vector<double> u(3);
@@ -114,7 +114,7 @@ TEST(JointDescent, IsTheReferenceOfTheTheory) {
             .head = {.v = {-1, 0}},
             .prompt = {0, -1}};
   const auto joint = [&] {
-    return descend(Objective(p, Loss::logistic, trained_named("v,p")), kNormalised, 0.1, 1000);
+    return descend(Objective(p, Loss::logistic, Train::v_p), kNormalised, 0.1, 1000);
   };
   std::vector<double> end = joint();
   const double tight[4] = {95.29300490, 23.48015629, 0.2219178962, 99.78082354};
@@ -221,7 +221,7 @@ TEST(Polyak, StepsByExcessOverGradient) {
   // L - L* = s_1 = 1/(1+e^u), |grad| = s_0 s_1, so u grows by 1/s_0 = 1 + e^{-u} a step.
   double u = 0;
   for (int k = 0; k < 500; ++k) u += 1 + std::exp(-u);
-  EXPECT_NEAR(descend(objective, {.rule = Rule::polyak}, 1, 500)[0], u, 1e-9);
+  EXPECT_NEAR(descend(objective, {.rule = Update::polyak}, 1, 500)[0], u, 1e-9);
 }
 
 // The state of mirror descent is theta = w^{q-1}: one step by hand, and q = 2 is no mirror.

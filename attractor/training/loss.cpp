@@ -10,36 +10,16 @@
 namespace attractor::training {
 namespace {
 
-constexpr Loss kLosses[] = {Loss::linear, Loss::correlation, Loss::logistic, Loss::exponential,
-                            Loss::squared};
-
 double log1p_exp(double x) {
   return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
 }
 
 }  // namespace
 
-Loss loss_named(std::string_view text) {
-  for (Loss loss : kLosses)
-    if (name(loss) == text) return loss;
-  throw Error(fmt::format(
-      "loss '{}' is unknown; allowed: linear, correlation, logistic, exponential, squared", text));
-}
-
-std::string_view name(Loss loss) {
-  switch (loss) {
-    case Loss::linear:
-      return "linear";
-    case Loss::correlation:
-      return "correlation";
-    case Loss::logistic:
-      return "logistic";
-    case Loss::exponential:
-      return "exponential";
-    case Loss::squared:
-      return "squared";
-  }
-  return "unknown";
+std::span<const std::string_view> names(Loss) {
+  static constexpr std::string_view kNames[] = {"linear", "correlation", "logistic", "exponential",
+                                                "squared"};
+  return kNames;
 }
 
 double value(Loss loss, double f, double y) {

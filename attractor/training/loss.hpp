@@ -7,14 +7,15 @@
 // All but the squared loss decrease in y f (margin losses).
 #pragma once
 
-#include <string_view>
+#include "attractor/base/named.hpp"
 
 namespace attractor::training {
 
+using attractor::name;
+
 enum class Loss { linear, correlation, logistic, exponential, squared };
 
-Loss loss_named(std::string_view name);  // throws Error on another name
-std::string_view name(Loss loss);
+std::span<const std::string_view> names(Loss);
 
 /// Decreases in y f: more of the right sign is always better.
 inline bool is_margin_loss(Loss loss) { return loss != Loss::squared; }

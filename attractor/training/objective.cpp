@@ -71,15 +71,17 @@ MeanSlope mean_slope(std::span<double> s, std::span<const double> g, std::size_t
 
 }  // namespace
 
-Trained trained_named(std::string_view text) {
-  const std::pair<std::string_view, Trained> names[] = {
-      {"p", {AttentionPart::prompt, false}},   {"W", {AttentionPart::weights, false}},
-      {"KQ", {AttentionPart::factors, false}}, {"v", {AttentionPart::none, true}},
-      {"v,p", {AttentionPart::prompt, true}},  {"v,W", {AttentionPart::weights, true}},
-      {"v,KQ", {AttentionPart::factors, true}}};
-  for (const auto& [name, trained] : names)
-    if (name == text) return trained;
-  throw Error(fmt::format("train '{}' is unknown; allowed: p, W, KQ, v, v,p, v,W or v,KQ", text));
+std::span<const std::string_view> names(Train) {
+  static constexpr std::string_view kNames[] = {"p", "W", "KQ", "v", "v,p", "v,W", "v,KQ"};
+  return kNames;
+}
+
+Trained::Trained(Train train) {
+  constexpr AttentionPart kParts[] = {AttentionPart::prompt, AttentionPart::weights,
+                                      AttentionPart::factors};
+  const auto place = static_cast<std::size_t>(train);
+  head = train >= Train::v;
+  attention = train == Train::v ? AttentionPart::none : kParts[head ? place - 4 : place];
 }
 
 Objective::Objective(const Problem& problem, Loss loss, Trained trained)

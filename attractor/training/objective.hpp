@@ -26,12 +26,18 @@ namespace attractor::training {
 
 enum class AttentionPart { none, prompt, weights, factors };  // p, W, (K, Q)
 
+enum class Train { p, W, KQ, v, v_p, v_W, v_KQ };
+std::span<const std::string_view> names(Train);  // "v,p"
+
+/// The same, part by part.
 struct Trained {
   AttentionPart attention = AttentionPart::prompt;
   bool head = false;  // v as well
+
+  Trained() = default;
+  Trained(AttentionPart part, bool with_head) : attention(part), head(with_head) {}
+  Trained(Train train);
 };
-/// "p", "W", "KQ", "v", "v,p", "v,W" or "v,KQ"; throws Error on another text.
-Trained trained_named(std::string_view text);
 
 /// A part of the state: "p", "W", "K", "Q" or "v".
 struct Block {

@@ -51,7 +51,7 @@ TEST(Objective, IsTheReferenceOfTheTheory) {
   Problem p = general();
   p.queries.clear();
   const auto gradient = [&](const char* train) {
-    const Objective objective(p, Loss::logistic, trained_named(train));
+    const Objective objective(p, Loss::logistic, named<Train>("train", train));
     EXPECT_NEAR(loss_at(objective, objective.start()), 1.020356874973, 1e-12) << train;
     return gradient_at(objective, objective.start());
   };
@@ -70,7 +70,7 @@ TEST(Objective, GradientIsTheDerivativeForEveryPartAndLoss) {
         Problem p = general();
         if (!queries) p.queries.clear();
         if (!needs_signs(loss)) p.labels = {0.7, -1.3, 2};
-        const Trained trained = trained_named(train);
+        const Trained trained = named<Train>("train", train);
         if (queries && trained.attention == AttentionPart::prompt) continue;
         expect_gradient(Objective(p, loss, trained),
                         std::string(train) + " " + std::string(name(loss)));
@@ -92,13 +92,13 @@ TEST(Objective, GradientIsTheDerivativeForEveryHead) {
           p.head.bias = deterministic(1, 1, 7, 11);
         }
         for (const char* train : {"p", "W", "v,KQ"})
-          expect_gradient(Objective(p, Loss::logistic, trained_named(train)),
+          expect_gradient(Objective(p, Loss::logistic, named<Train>("train", train)),
                           name(activation) + " " + train);
       }
   Problem mixed = general();
   mixed.queries.clear();
   mixed.head.activation = activation_named("tanh,sin,identity,gelu,softplus");
-  expect_gradient(Objective(mixed, Loss::exponential, trained_named("v,p")), "mixed");
+  expect_gradient(Objective(mixed, Loss::exponential, Train::v_p), "mixed");
 }
 
 // Far out the gradient underflows; its direction against the same sum with a huge exponent range.
@@ -179,7 +179,7 @@ TEST(Objective, ExcessIsTheLossAboveTheBestTokens) {
 
 TEST(Objective, WeightsAreSoftmax) {
   const Problem p = general();
-  const Objective objective(p, Loss::logistic, trained_named("W"));
+  const Objective objective(p, Loss::logistic, Train::W);
   Evaluation e;
   objective.evaluate(objective.start(), e);
   for (std::size_t i = 0; i < 3; ++i) {
@@ -198,21 +198,21 @@ TEST(Objective, WeightsAreSoftmax) {
 
 TEST(Objective, RefusesWhatCannotBeTrained) {
   Problem p = general();
-  EXPECT_SAYS(refusal([&] { Objective(p, Loss::logistic, trained_named("p")); }), "has no prompt");
+  EXPECT_SAYS(refusal([&] { Objective(p, Loss::logistic, Train::p); }), "has no prompt");
   std::fill_n(p.queries.begin() + 5, 5, 0.0);
-  EXPECT_SAYS(refusal([&] { Objective(p, Loss::logistic, trained_named("W")); }),
+  EXPECT_SAYS(refusal([&] { Objective(p, Loss::logistic, Train::W); }),
               "query of input 1 is 0");
   p.queries.clear();
   p.prompt.assign(5, 0.0);
-  EXPECT_SAYS(refusal([&] { Objective(p, Loss::logistic, trained_named("W")); }), "p0 = 0");
+  EXPECT_SAYS(refusal([&] { Objective(p, Loss::logistic, Train::W); }), "p0 = 0");
   p.key_factor.clear(), p.query_factor.clear();
   p.prompt[0] = 1;
-  EXPECT_SAYS(refusal([&] { Objective(p, Loss::logistic, trained_named("KQ")); }), "need");
+  EXPECT_SAYS(refusal([&] { Objective(p, Loss::logistic, Train::KQ); }), "need");
   p.labels[1] = 2;
-  EXPECT_SAYS(refusal([&] { Objective(p, Loss::logistic, trained_named("p")); }),
+  EXPECT_SAYS(refusal([&] { Objective(p, Loss::logistic, Train::p); }),
               "label of input 1 is 2");
   p.labels[1] = 0;
-  EXPECT_SAYS(refusal([&] { Objective(p, Loss::linear, trained_named("p")); }), "is 0");
+  EXPECT_SAYS(refusal([&] { Objective(p, Loss::linear, Train::p); }), "is 0");
   EXPECT_SAYS(refusal([&] { trained_named("q"); }), "unknown");
 }
 

@@ -45,7 +45,7 @@ Limits rescaled(std::size_t dim, const std::vector<double>& value, std::uint64_t
   double reached = 0;
   const std::vector<Tokens> states = states_of(walk, effort, &reached);
   Limits limits{.start = walk.tokens, .early = states[0], .late = states[1], .reached = reached};
-  walk.stepper = "euler";
+  walk.stepper = flow::Method::euler;
   walk.times = {5};
   limits.published = states_of(walk, effort).back();
   return limits;

@@ -117,14 +117,14 @@ report::Panel path_panel(const Effort& effort, std::vector<Check>& checks) {
   std::size_t colour = 0;
   for (const double beta : {1.0, 4.0, 5.0}) {
     const meanfield::EquiangularFlow curve({.tokens = 32, .beta = beta});
-    FlowParameters p;
+    FlowSetup p;
     p.tokens = 32;
     p.dim = 1024;
     p.beta = beta;
     p.time = 12;
     p.outputs = 24;
     p.tolerance = 1e-4;
-    p.snapshots = "2";
+    p.snapshots = 2;
     report::Series exact = line(fmt::format("β = {}", beta), report::kPalette[colour], 2),
                    points = dots("", report::kPalette[colour++], 4);
     double worst = 0;

@@ -22,7 +22,7 @@ namespace {
 
 using std::numbers::pi;
 
-depth::Architecture architecture(LayerRule rule, double beta) {
+depth::Architecture architecture(Rule rule, double beta) {
   depth::Architecture a;
   a.layer.dim = 2;
   a.layer.rule = rule;
@@ -44,7 +44,7 @@ double largest_speed(const depth::Architecture& a, const std::vector<double>& st
 /// Unnormalised attention climbs E + mean U, at the rate of the mean squared speed: the largest
 /// difference of the two rates over the largest rate.
 double balance(double beta, const Effort& effort) {
-  Walk walk{.architecture = architecture(LayerRule::unnormalised, beta),
+  Walk walk{.architecture = architecture(Rule::unnormalised, beta),
             .tokens = make_tokens({.tokens = 60, .dim = 2, .seed = 1}).data,
             .tolerance = 1e-11};
   const int outputs = 200;
@@ -74,15 +74,15 @@ struct End {
 };
 
 End end_of(double beta, bool converged, const Effort& effort) {
-  Walk walk{.architecture = architecture(LayerRule::softmax, beta),
+  Walk walk{.architecture = architecture(Rule::softmax, beta),
             .tokens = make_tokens({.tokens = effort.quick ? 100U : 500U, .dim = 2, .seed = 2}).data,
             .times = {30},
-            .stepper = "layers"};
+            .stepper = flow::Method::layers};
   End end{.beta = beta, .tokens = states_of(walk, effort).back()};
   end.atoms = static_cast<double>(distinct(end.tokens, 2, 0.01));
   end.speed = largest_speed(walk.architecture, end.tokens);
   if (converged) {
-    walk.stepper = "adaptive";
+    walk.stepper = flow::Method::adaptive;
     walk.tolerance = 1e-6;
     end.converged = static_cast<double>(distinct(states_of(walk, effort).back(), 2, 0.01));
   }

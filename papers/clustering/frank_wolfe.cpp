@@ -49,9 +49,9 @@ Tokens polygon(std::size_t vertices, double stretch) {
 Walk hardmax(const Tokens& tokens, double step) {
   Walk walk{.architecture = plane(2, depth::Geometry::attracted, 1),
             .tokens = tokens,
-            .stepper = "euler",
+            .stepper = flow::Method::euler,
             .step = step};
-  walk.architecture.layer.rule = LayerRule::hardmax;
+  walk.architecture.layer.rule = Rule::hardmax;
   // A token that has almost reached its vertex must not tie with it.
   walk.architecture.layer.tie_tolerance = 0;
   return walk;

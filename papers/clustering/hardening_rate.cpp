@@ -52,11 +52,11 @@ HardeningRate hardening_rate(const std::vector<double>& tokens, std::size_t dim,
   Walk walk{.architecture = plane(dim, depth::Geometry::attracted, 1),
             .tokens = tokens,
             .times = {0.5},
-            .stepper = "euler",
+            .stepper = flow::Method::euler,
             .step = 0.5};
-  walk.architecture.layer.rule = LayerRule::hardmax;
+  walk.architecture.layer.rule = Rule::hardmax;
   const std::vector<double> hard = states_of(walk, effort).back();
-  walk.architecture.layer.rule = LayerRule::softmax;
+  walk.architecture.layer.rule = Rule::softmax;
   std::vector<double> logs;
   for (const double beta : {40.0, 80.0}) {
     walk.architecture.layer.beta = beta;

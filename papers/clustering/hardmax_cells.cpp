@@ -40,9 +40,9 @@ std::vector<std::size_t> leaders_of(const Tokens& x) {
 std::vector<Tokens> steps_of(const Tokens& start, double step, const Effort& effort) {
   Walk walk{.architecture = plane(2, depth::Geometry::attracted, 1),
             .tokens = start,
-            .stepper = "euler",
+            .stepper = flow::Method::euler,
             .step = step};
-  walk.architecture.layer.rule = LayerRule::hardmax;
+  walk.architecture.layer.rule = Rule::hardmax;
   for (std::size_t k = 1; k <= kSteps; ++k) walk.times.push_back(static_cast<double>(k) * step);
   return states_of(walk, effort);
 }

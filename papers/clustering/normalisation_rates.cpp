@@ -16,7 +16,8 @@ namespace {
 
 using report::Panel;
 
-constexpr std::array kSchemes = {"post", "ngpt", "mix", "peri", "pre", "ln-scaling"};
+constexpr std::array kSchemes = {Normalisation::post, Normalisation::ngpt, Normalisation::mix,
+                                 Normalisation::peri, Normalisation::pre, Normalisation::ln_scaling};
 constexpr int kOutputs = 40;
 
 struct Band {
@@ -24,32 +25,32 @@ struct Band {
   double layers = 0;                            // median at the end of layers of step 0.1
 };
 
-FlowParameters random_weights(const Effort& effort, const char* scheme, std::uint64_t seed) {
-  FlowParameters p;
+FlowSetup random_weights(const Effort& effort, Normalisation scheme, std::uint64_t seed) {
+  FlowSetup p;
   p.norm = scheme;
-  p.query = p.key = p.value = "gaussian";
+  p.query = p.key = p.value = WeightKind::gaussian;
   p.dim = effort.quick ? 64 : 512;
   p.tokens = effort.quick ? 32 : 128;
   p.beta = std::sqrt(static_cast<double>(p.dim));
   p.time = 10;
   p.outputs = kOutputs;
-  p.output_spacing = "linear";
-  p.snapshots = "2";
+  p.output_spacing = lab::Spacing::linear;
+  p.snapshots = 2;
   p.tolerance = 1e-5;
   p.seed = seed;
   return p;
 }
 
-Band band(const Effort& effort, const char* scheme, std::uint64_t seeds) {
+Band band(const Effort& effort, Normalisation scheme, std::uint64_t seeds) {
   std::vector<std::vector<double>> cosines(kOutputs + 1);
   std::vector<double> layers;
   Band b;
   for (std::uint64_t seed = 1; seed <= seeds && !effort.context.stopped(); ++seed) {
-    FlowParameters p = random_weights(effort, scheme, seed);
+    FlowSetup p = random_weights(effort, scheme, seed);
     const FlowRecord record = flow_of(p, effort);
     for (std::size_t k = 0; k < std::min(cosines.size(), record.series.size()); ++k)
       cosines[k].push_back(record.series[k].mean_cosine);
-    p.stepper = "layers";
+    p.stepper = flow::Method::layers;
     p.outputs = 1;
     layers.push_back(flow_of(p, effort).series.back().mean_cosine);
   }
@@ -68,17 +69,17 @@ Band band(const Effort& effort, const char* scheme, std::uint64_t seeds) {
 struct Decay {
   std::vector<double> time, gap;  // 1 - cosine
 };
-Decay decay(const char* scheme, double end, const Effort& effort) {
-  FlowParameters p;
+Decay decay(Normalisation scheme, double end, const Effort& effort) {
+  FlowSetup p;
   p.norm = scheme;
-  p.init = "equiangular";
+  p.init = Arrangement::equiangular;
   p.tokens = p.dim = 8;
   p.beta = 2;
-  p.switch_time = std::string_view(scheme) == "mix" ? 5 : 1;
+  p.switch_time = scheme == Normalisation::mix ? 5 : 1;
   p.tolerance = 1e-12;
-  p.merge_radius = "off";
+  p.merge_radius = 0;
   p.time = end;
-  p.output_spacing = end > 100 ? "log" : "linear";
+  p.output_spacing = end > 100 ? lab::Spacing::log : lab::Spacing::linear;
   const FlowRecord record = flow_of(p, effort);
   Decay d;
   for (const observe::Observation& o : record.series) {
@@ -108,8 +109,8 @@ std::vector<PageFigure> figures(const std::vector<Band>& bands, const std::vecto
            .y = {.label = "1 − cosine", .scale = report::Scale::log, .low = 1e-12, .high = 1}};
   for (std::size_t s = 0; s < kSchemes.size(); ++s) {
     const report::Colour colour = report::kPalette[s];
-    report::Series middle = line(kSchemes[s], colour, 2.4), low = line("", colour, 1, true),
-                   high = line("", colour, 1, true), fall = line(kSchemes[s], colour);
+    report::Series middle = line(std::string(name(kSchemes[s])), colour, 2.4), low = line("", colour, 1, true),
+                   high = line("", colour, 1, true), fall = line(middle.title, colour);
     middle.x = low.x = high.x = bands[s].time;
     middle.y = bands[s].middle, low.y = bands[s].low, high.y = bands[s].high;
     random.series.insert(random.series.end(), {middle, low, high});
@@ -152,15 +153,16 @@ Finding run(const Effort& effort) {
               .title = "Random weights, t = 10: mean cosine",
               .columns = {"low_5", "median", "high_95", "layers_step_0.1"},
               .label_column = "scheme"};
-  for (const char* scheme : kSchemes) {
+  for (Normalisation scheme : kSchemes) {
     bands.push_back(band(effort, scheme, seeds));
     const std::size_t s = bands.size() - 1;
     decays.push_back(decay(scheme, s < 2 ? 12 : s == 5 ? 1e12 : 1e8, effort));
     if (effort.context.stopped()) return finding;
     const Band& b = bands.back();
-    table.labels.emplace_back(scheme);
+    table.labels.emplace_back(name(scheme));
     table.rows.push_back({b.low.back(), b.middle.back(), b.high.back(), b.layers});
-    effort.context.tell(static_cast<double>(s + 1) / kSchemes.size(), scheme);
+    effort.context.tell(static_cast<double>(s + 1) / kSchemes.size(),
+                        std::string(name(scheme)));
   }
   finding.checks = late_checks(decays);
   const auto middle = [&](std::size_t s) { return bands[s].middle.back(); };

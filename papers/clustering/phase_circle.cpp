@@ -19,9 +19,9 @@ Table compare_shares(const Effort& effort, std::vector<Check>& checks) {
   Table table{.name = "schemes",
               .title = "As published, and converged: share of pairs at β = 9",
               .columns = {"time", "authors_script", "published_scheme", "error", "flow"}};
-  PhaseParameters p;
+  PhaseSetup p;
   p.replicates = effort.quick ? 256 : 2048;
-  p.beta = "9";
+  p.beta = {9};
   p.outputs = 6;
   const Schemes schemes = both_schemes(p, effort);
   if (effort.context.stopped()) return table;
@@ -40,9 +40,9 @@ Table compare_shares(const Effort& effort, std::vector<Check>& checks) {
 }
 
 Finding run(const Effort& effort) {
-  PhaseParameters p;
+  PhaseSetup p;
   p.replicates = effort.quick ? 256 : 2048;
-  p.beta = effort.quick ? "0.1:9:24" : "0.1:9:90";
+  p.beta = lab::spaced_numbers(0.1, 9, effort.quick ? 24 : 90);
   p.outputs = effort.quick ? 60 : 200;
   Finding finding{.answer = ask(p, effort.context), .checks = {}};
   if (effort.context.stopped()) return finding;

@@ -40,9 +40,9 @@ Shares Schemes::at(double time) const {
   return {ours[2], ours[3], phase_at(flow, time)[2]};
 }
 
-Schemes both_schemes(PhaseParameters parameters, const Effort& effort) {
+Schemes both_schemes(PhaseSetup parameters, const Effort& effort) {
   Schemes result{.published = ask(parameters, effort.context)};
-  parameters.scheme = "rk4";
+  parameters.scheme = depth::BatchMethod::rk4;
   result.flow = ask(parameters, effort.context);
   return result;
 }
@@ -54,7 +54,7 @@ double layer_time(const meanfield::Equiangular& problem, std::size_t layers) {
   return at == states.end() ? NAN : 0.1 * static_cast<double>(at - states.begin());
 }
 
-Diagrams diagrams_over(const std::vector<std::uint64_t>& dims, PhaseParameters parameters,
+Diagrams diagrams_over(const std::vector<std::uint64_t>& dims, PhaseSetup parameters,
                        const Effort& effort, Result& answer) {
   Diagrams result;
   for (const std::uint64_t dim : dims) {

@@ -13,7 +13,7 @@
 
 namespace attractor::papers {
 
-using lab::PhaseParameters;
+using lab::PhaseSetup;
 
 /// Share of close pairs by the published scheme with its standard error, and by the flow (RK4).
 struct Shares {
@@ -24,7 +24,7 @@ struct Schemes {
   /// At the last beta. Throws Error if the time is no output.
   Shares at(double time) const;
 };
-Schemes both_schemes(PhaseParameters parameters, const Effort& effort);
+Schemes both_schemes(PhaseSetup parameters, const Effort& effort);
 
 /// The first layer of step 0.1 at which equiangular tokens have cosine 0.999, as a time; NaN: none
 /// of so many.
@@ -36,7 +36,7 @@ struct Diagrams {
   std::vector<Result> answers;
   std::vector<std::string> titles;
 };
-Diagrams diagrams_over(const std::vector<std::uint64_t>& dims, PhaseParameters parameters,
+Diagrams diagrams_over(const std::vector<std::uint64_t>& dims, PhaseSetup parameters,
                        const Effort& effort, Result& answer);
 
 /// Draws their heat maps as one figure of two columns.

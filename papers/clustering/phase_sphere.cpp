@@ -31,9 +31,9 @@ Table compare_shares(const Effort& effort, std::vector<Check>& checks) {
       .title = "Share of pairs with cosine ≥ 0.999: as published, and converged",
       .columns = {"d", "beta", "time", "authors_script", "published_scheme", "error", "flow"}};
   for (const Measured& m : kMeasured) {
-    PhaseParameters p;
+    PhaseSetup p;
     p.dim = m.dim;
-    p.beta = fmt::format("{}", m.beta);
+    p.beta = {m.beta};
     p.outputs = 6;
     p.replicates = effort.quick ? 256 : 2048;
     const Schemes schemes = both_schemes(p, effort);
@@ -74,9 +74,9 @@ Table compare_lag(std::vector<Check>& checks) {
 
 Finding run(const Effort& effort) {
   Finding finding;
-  PhaseParameters p;
+  PhaseSetup p;
   p.replicates = effort.quick ? 24 : 2048;
-  p.beta = effort.quick ? "0.1:9:24" : "0.1:9:90";
+  p.beta = lab::spaced_numbers(0.1, 9, effort.quick ? 24 : 90);
   p.outputs = effort.quick ? 60 : 200;
   const Diagrams diagrams = diagrams_over({8, 16, 128, 1024}, p, effort, finding.answer);
   if (effort.context.stopped()) return finding;

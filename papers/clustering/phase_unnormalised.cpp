@@ -26,10 +26,10 @@ Table compare_shares(const Effort& effort, std::vector<Check>& checks) {
       .title = "Share of pairs with cosine ≥ 0.999: published scheme, here and in NumPy; the flow",
       .columns = {"d", "beta", "time", "numpy", "published_scheme", "error", "flow"}};
   for (const Measured& m : kMeasured) {
-    PhaseParameters p;
-    p.dynamics = "usa";
+    PhaseSetup p;
+    p.dynamics = Rule::unnormalised;
     p.dim = m.dim;
-    p.beta = fmt::format("{}", m.beta);
+    p.beta = {m.beta};
     p.time = m.time;
     p.outputs = 1;
     p.replicates = effort.quick ? 128 : 2048;
@@ -47,10 +47,10 @@ Table compare_shares(const Effort& effort, std::vector<Check>& checks) {
 
 Finding run(const Effort& effort) {
   Finding finding;
-  PhaseParameters p;
-  p.dynamics = "usa";
+  PhaseSetup p;
+  p.dynamics = Rule::unnormalised;
   p.replicates = effort.quick ? 10 : 256;
-  p.beta = effort.quick ? "0.1:6:14" : "0.1:9:90";
+  p.beta = effort.quick ? lab::spaced_numbers(0.1, 6, 14) : lab::spaced_numbers(0.1, 9, 90);
   p.outputs = effort.quick ? 50 : 200;
   const Diagrams diagrams = diagrams_over({2, 8, 16, 128}, p, effort, finding.answer);
   if (effort.context.stopped()) return finding;

@@ -14,6 +14,9 @@
 namespace attractor::papers {
 namespace {
 
+constexpr WeightKind kGaussian = WeightKind::gaussian, kWigner = WeightKind::wigner,
+                     kGoe = WeightKind::goe, kQk = WeightKind::qk, kMinusQk = WeightKind::minus_qk;
+
 using observe::Observation;
 
 /// The published scheme in NumPy, independent of the program: 512 or 1024 systems.
@@ -22,16 +25,16 @@ struct Measured {
   double beta, time, share, share_error, span, span_error;
 };
 const std::vector<Measured> kMeasured = {
-    {{"gaussian"}, 3, 10, 0.5384, 0.0062, 2.638, 0.026},
-    {{"gaussian", "qk", 1}, 9, 20, 0.4820, 0.0120, 4.816, 0.094},
-    {{"gaussian", "minus-qk"}, 3, 10, 0.7768, 0.0123, 6.035, 0.229},
-    {{"wigner"}, 3, 10, 0.2364, 0.0025, 5.448, 0.042},
-    {{"wigner", "qk", 1}, 3, 10, 0.2425, 0.0043, 7.103, 0.083},
-    {{"goe"}, 9, 30, 0.1544, 0.0023, 7.758, 0.070},
-    {{"goe", "qk", 1}, 3, 10, 0.2662, 0.0046, 6.725, 0.081},
-    {{"gaussian", "qk", 1, true}, 9, 20, 0.3487, 0.0083, 5.848, 0.129},
-    {{"gaussian", "minus-qk", 0, true}, 3, 10, 0.2802, 0.0061, 4.561, 0.047},
-    {{"wigner", "qk", 1, true}, 3, 10, 0.2710, 0.0045, 6.567, 0.078},
+    {{kGaussian}, 3, 10, 0.5384, 0.0062, 2.638, 0.026},
+    {{kGaussian, kQk, 1}, 9, 20, 0.4820, 0.0120, 4.816, 0.094},
+    {{kGaussian, kMinusQk}, 3, 10, 0.7768, 0.0123, 6.035, 0.229},
+    {{kWigner}, 3, 10, 0.2364, 0.0025, 5.448, 0.042},
+    {{kWigner, kQk, 1}, 3, 10, 0.2425, 0.0043, 7.103, 0.083},
+    {{kGoe}, 9, 30, 0.1544, 0.0023, 7.758, 0.070},
+    {{kGoe, kQk, 1}, 3, 10, 0.2662, 0.0046, 6.725, 0.081},
+    {{kGaussian, kQk, 1, true}, 9, 20, 0.3487, 0.0083, 5.848, 0.129},
+    {{kGaussian, kMinusQk, 0, true}, 3, 10, 0.2802, 0.0061, 4.561, 0.047},
+    {{kWigner, kQk, 1, true}, 3, 10, 0.2710, 0.0045, 6.567, 0.078},
 };
 
 Table compare(const Effort& effort, std::vector<Check>& checks) {
@@ -69,16 +72,16 @@ void check_theorems(const Effort& effort, std::vector<Check>& checks) {
   double cone = 0, rise = 0, fall = 0;
   for (std::uint64_t seed = 0; seed < (effort.quick ? 2U : 5U); ++seed) {
     const auto series = [&](const RandomWeights& w, double Observation::*value, double sign) {
-      FlowParameters p = flow_parameters(w, 3, 15, seed);
+      FlowSetup p = flow_setup(w, 3, 15, seed);
       p.outputs = 30;
-      p.stepper = "adaptive";
+      p.stepper = flow::Method::adaptive;
       std::vector<double> values = column(flow_of(p, effort), value);
       for (double& v : values) v *= sign;
       return largest_fall(values);
     };
-    cone += series({"gaussian"}, &Observation::hemisphere_depth, 1);
-    rise += series({"goe", "qk"}, &Observation::log_energy, 1);
-    fall += series({"goe", "minus-qk"}, &Observation::log_energy, -1);
+    cone += series({kGaussian}, &Observation::hemisphere_depth, 1);
+    rise += series({kGoe, kQk}, &Observation::log_energy, 1);
+    fall += series({kGoe, kMinusQk}, &Observation::log_energy, -1);
   }
   checks.push_back(at_most("V = I: falls of the depth of the cone", cone, 1e-9));
   checks.push_back(at_most("V = B symmetric: falls of the log of the energy", rise, 1e-7));
@@ -94,9 +97,9 @@ report::Panel diagram(const RandomWeights& w, const Effort& effort) {
   for (std::size_t b = 0; b < betas; ++b) {
     heat.x.push_back(0.1 + 8.9 * static_cast<double>(b) / static_cast<double>(betas - 1));
     for (std::uint64_t seed = 0; seed < replicates && !effort.context.stopped(); ++seed) {
-      FlowParameters p = flow_parameters(w, heat.x.back(), 30, seed);
+      FlowSetup p = flow_setup(w, heat.x.back(), 30, seed);
       p.outputs = outputs;
-      p.snapshots = std::to_string(outputs + 1);
+      p.snapshots = outputs + 1;
       const FlowRecord record = flow_of(p, effort);
       for (std::size_t k = 1; k < record.snapshots.size() && k <= outputs; ++k)
         heat.value[(k - 1) * betas + b] +=
@@ -114,9 +117,9 @@ report::Panel diagram(const RandomWeights& w, const Effort& effort) {
 Finding run(const Effort& effort) {
   Finding finding;
   std::vector<report::Panel> panels;
-  const std::vector<RandomWeights> drawn = {{"gaussian"},          {"wigner"},
-                                            {"gaussian", "qk"},    {"wigner", "qk"},
-                                            {"gaussian", "qk", 1}, {"gaussian", "minus-qk"}};
+  const std::vector<RandomWeights> drawn = {{kGaussian},          {kWigner},
+                                            {kGaussian, kQk},    {kWigner, kQk},
+                                            {kGaussian, kQk, 1}, {kGaussian, kMinusQk}};
   for (const RandomWeights& w : drawn) panels.push_back(diagram(w, effort));
   finding.answer.tables = {compare(effort, finding.checks)};
   check_theorems(effort, finding.checks);

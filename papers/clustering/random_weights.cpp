@@ -28,22 +28,19 @@ std::vector<double> normal_wigner(std::uint64_t seed, std::uint64_t period) {
 
 /// Q, K and V of a period. A script's V = +-B^T = +-K^T Q.
 Head head_of(const RandomWeights& w, std::uint64_t seed, std::uint64_t period) {
-  const FlowParameters p = flow_parameters(w, 1, 1, seed);
-  const auto kind = [](const std::string& word) {
-    return word.empty() ? WeightKind::identity : weight_kind_named(word);
-  };
-  Head head = draw_head({kind(p.query), kind(p.key), kind(p.value)}, kDim, seed, period, 0);
-  if (w.script && w.kind == "wigner") head.query = normal_wigner(seed, period);
+  const FlowSetup p = flow_setup(w, 1, 1, seed);
+  Head head = draw_head({p.query.drawn(), p.key.drawn(), p.value.drawn()}, kDim, seed, period, 0);
+  if (w.script && w.kind == WeightKind::wigner) head.query = normal_wigner(seed, period);
   if (w.script)
-    head.value = query_key_product(head.key, head.query, kDim, w.value == "qk" ? 1 : -1);
+    head.value = query_key_product(head.key, head.query, kDim, w.value == WeightKind::qk ? 1 : -1);
   return head;
 }
 
 /// Tokens at the end, layers of the library with the weights of each period in turn.
 std::vector<double> script_end(const RandomWeights& w, double beta, double time, std::uint64_t seed,
                                const Effort& effort) {
-  const FlowParameters p = flow_parameters(w, beta, kStep, seed);
-  Walk walk{.tokens = flow_of(p, effort).snapshots.front().positions, .stepper = "layers"};
+  const FlowSetup p = flow_setup(w, beta, kStep, seed);
+  Walk walk{.tokens = flow_of(p, effort).snapshots.front().positions, .stepper = flow::Method::layers};
   walk.architecture.layer.dim = kDim;
   walk.architecture.layer.beta = p.beta;
   const double period = w.redraw > 0 ? w.redraw : time;
@@ -76,31 +73,33 @@ double script_span(std::span<const double> tokens) {
 
 std::string RandomWeights::words() const {
   const std::string wigner = script ? "normal Wigner" : "Wigner";
-  const std::string b = kind == "goe" ? "GOE" : kind == "wigner" ? wigner : "Gaussian";
-  const std::string v = value.empty() ? "I" : value == "qk" ? "B" : "−B";
-  return fmt::format("{} B, V = {}{}{}", b, v, script && kind == "gaussian" ? "ᵀ" : "",
+  const std::string b = kind == WeightKind::goe      ? "GOE"
+                        : kind == WeightKind::wigner ? wigner
+                                                     : "Gaussian";
+  const std::string v = value == WeightKind::identity ? "I" : value == WeightKind::qk ? "B" : "−B";
+  return fmt::format("{} B, V = {}{}{}", b, v, script && kind == WeightKind::gaussian ? "ᵀ" : "",
                      redraw > 0 ? ", redrawn" : "");
 }
 
-FlowParameters flow_parameters(const RandomWeights& w, double beta, double time,
+FlowSetup flow_setup(const RandomWeights& w, double beta, double time,
                                std::uint64_t seed) {
   const double dim = static_cast<double>(kDim);
-  const double scale = w.kind == "goe" && !w.value.empty() ? std::sqrt(dim / (dim + 1)) : 1;
-  FlowParameters p;
+  const double scale = w.kind == WeightKind::goe && w.value != WeightKind::identity ? std::sqrt(dim / (dim + 1)) : 1;
+  FlowSetup p;
   p.tokens = kDim;
   p.dim = kDim;
   p.beta = beta * std::sqrt(dim);
   p.query = w.kind;
-  p.key = w.kind == "gaussian" ? "gaussian" : "";
+  if (w.kind == WeightKind::gaussian) p.key = w.kind;
   p.value = w.value;
   p.redraw = w.redraw * scale;
   p.seed = seed;
   p.time = time * scale;
   p.step = kStep * scale;
-  p.stepper = "layers";
+  p.stepper = flow::Method::layers;
   p.outputs = 1;
-  p.output_spacing = "linear";
-  p.snapshots = "2";
+  p.output_spacing = lab::Spacing::linear;
+  p.snapshots = 2;
   return p;
 }
 
@@ -113,8 +112,8 @@ Ends ends_of(const RandomWeights& w, double beta, double time, std::uint64_t sys
       shares.push_back(close_pairs(end));
       spans.push_back(script_span(end));
     } else {
-      FlowParameters p = flow_parameters(w, beta, time, seed);
-      if (converged) p.stepper = "adaptive", p.tolerance = 1e-4;
+      FlowSetup p = flow_setup(w, beta, time, seed);
+      if (converged) p.stepper = flow::Method::adaptive, p.tolerance = 1e-4;
       const FlowRecord record = flow_of(p, effort);
       shares.push_back(record.series.back().pair_fraction);
       spans.push_back(script_span(record.snapshots.back().positions));
@@ -126,7 +125,7 @@ Ends ends_of(const RandomWeights& w, double beta, double time, std::uint64_t sys
 
 double textbook_error(const RandomWeights& w, double beta, const Effort& effort) {
   const std::size_t layers = 12;
-  const FlowParameters p = flow_parameters(w, beta, kStep * static_cast<double>(layers), 0);
+  const FlowSetup p = flow_setup(w, beta, kStep * static_cast<double>(layers), 0);
   const FlowRecord record = flow_of(p, effort);
   std::vector<double> tokens = record.snapshots.front().positions;
   for (std::size_t k = 0; k < layers; ++k) {

@@ -17,8 +17,8 @@
 namespace attractor::papers {
 
 struct RandomWeights {
-  std::string kind;     // of B: gaussian, wigner or goe
-  std::string value{};  // V: "" (identity), qk or minus-qk
+  WeightKind kind;                            // of B: gaussian, wigner or goe
+  WeightKind value = WeightKind::identity;    // V: identity, qk or minus_qk
   double redraw = 0;    // period; 0: never
   bool script = false;  // V = +-B^T instead of +-B; normal Wigner
   std::string words() const;
@@ -27,7 +27,7 @@ struct RandomWeights {
 inline constexpr std::size_t kWeightsDim = 32;  // and as many tokens
 
 /// The published scheme up to a time of the paper, with one output.
-FlowParameters flow_parameters(const RandomWeights& weights, double beta, double time,
+FlowSetup flow_setup(const RandomWeights& weights, double beta, double time,
                                std::uint64_t seed);
 
 /// Span dimension as the scripts have it: Gram eigenvalues above 1e-3, as they are.

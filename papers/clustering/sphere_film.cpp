@@ -17,17 +17,17 @@ namespace {
 
 using observe::Observation;
 
-FlowParameters parameters(const std::string& stepper) {
-  FlowParameters p;
+FlowSetup parameters(flow::Method stepper) {
+  FlowSetup p;
   p.tokens = 64;
   p.dim = 3;
   p.beta = 1;
   p.time = 15;
   p.stepper = stepper;
   p.outputs = 150;
-  p.output_spacing = "linear";
-  p.snapshots = "151";
-  p.merge_radius = "off";
+  p.output_spacing = lab::Spacing::linear;
+  p.snapshots = 151;
+  p.merge_radius = 0;
   return p;
 }
 
@@ -68,8 +68,8 @@ PageFigure curves(const FlowRecord& layers, const FlowRecord& flow) {
 
 Finding run(const Effort& effort) {
   Finding finding;
-  const FlowRecord layers = flow_of(parameters("layers"), effort);
-  FlowParameters exact = parameters("adaptive");
+  const FlowRecord layers = flow_of(parameters(flow::Method::layers), effort);
+  FlowSetup exact = parameters(flow::Method::adaptive);
   exact.tolerance = 1e-11;
   const FlowRecord flow = flow_of(exact, effort);
   if (effort.context.stopped()) return finding;

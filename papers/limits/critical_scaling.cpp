@@ -91,7 +91,7 @@ void add_layers(Finding& finding, const Effort& effort) {
 }
 
 Finding run(const Effort& effort) {
-  lab::ContextParameters p;
+  lab::ContextSetup p;
   p.tokens = 1e12;
   p.map = true;
   Finding finding{.answer = ask(p, effort.context)};

@@ -22,32 +22,32 @@ double exact_order(double time) {
   return std::sqrt(odds / (1 + odds));
 }
 
-FlowParameters on_circle(const std::vector<double>& angles, double beta, double time) {
-  FlowParameters p = at_angles(angles);
+FlowSetup on_circle(const std::vector<double>& angles, double beta, double time) {
+  FlowSetup p = at_angles(angles);
   p.beta = beta;
   p.time = time;
   p.tolerance = 1e-11;
-  p.output_spacing = "linear";
-  p.merge_radius = "off";
+  p.output_spacing = lab::Spacing::linear;
+  p.merge_radius = 0;
   return p;
 }
 
 /// A Moebius image of a regular polygon stays one: finitely many tokens follow the law exactly, but
 /// for R^n of aliasing, 2e-11 at t = 3.
-FlowRecord wrapped_cauchy(const std::string& rule, double beta, const Effort& effort) {
+FlowRecord wrapped_cauchy(Rule rule, double beta, const Effort& effort) {
   const int n = 120;
   const double ratio = (1 - kOrder) / (1 + kOrder);
   std::vector<double> angles;
   for (int i = 0; i < n; ++i)
     angles.push_back(2 * std::atan(ratio * std::tan(pi * ((i + 0.5) / n - 0.5))));
-  FlowParameters p = on_circle(angles, beta, 6);
+  FlowSetup p = on_circle(angles, beta, 6);
   p.dynamics = rule;
   p.outputs = 60;
   return flow_of(p, effort);
 }
 
 double pair_angle(const Effort& effort) {
-  FlowParameters p = on_circle({0, 2}, 0, 1.5);
+  FlowSetup p = on_circle({0, 2}, 0, 1.5);
   p.outputs = 1;
   return std::acos(flow_of(p, effort).series.back().mean_cosine);
 }
@@ -61,7 +61,7 @@ std::vector<PageFigure> figures(const std::vector<FlowRecord>& records) {
   for (double t = 0; t <= 6; t += 0.05) add_point(exact, t, exact_order(t));
   panel.series.push_back(exact);
   for (std::size_t k = 0; k < records.size(); ++k) {
-    const FlowParameters& p = records[k].parameters;
+    const FlowSetup& p = records[k].setup;
     report::Series curve =
         k == 0 ? dots("tokens, β = 0", colours[k])
                : line(fmt::format("{}, β = {:g}", p.dynamics, p.beta), colours[k], 2, k > 1);
@@ -77,23 +77,23 @@ std::vector<PageFigure> figures(const std::vector<FlowRecord>& records) {
 Finding run(const Effort& effort) {
   std::vector<FlowRecord> records;
   double worst = 0;
-  for (const char* rule : {"sa", "usa"}) {
+  for (const Rule rule : {Rule::softmax, Rule::unnormalised}) {
     FlowRecord record = wrapped_cauchy(rule, 0, effort);
     for (const observe::Observation& o : record.series)
       if (o.time <= 3) worst = std::max(worst, std::abs(o.order_parameter - exact_order(o.time)));
     if (records.empty()) records.push_back(std::move(record));
   }
-  for (const auto& [rule, beta] : {std::pair{"usa", 1.0}, {"sa", 1.0}, {"sa", 4.0}})
+  for (const auto& [rule, beta] : {std::pair{Rule::unnormalised, 1.0}, {Rule::softmax, 1.0}, {Rule::softmax, 4.0}})
     records.push_back(wrapped_cauchy(rule, beta, effort));
   struct Row {
-    const char* rule;
+    Rule rule;
     double beta, time, truth;
   };
-  const Row rows[] = {{"sa", 0, 1, 0.3715773138682},
-                      {"sa", 1, 1, 0.3575110455509},
-                      {"usa", 1, 1, 0.3967536386277},
-                      {"sa", 4, 1, 0.2958528176843},
-                      {"usa", 4, 0.1, 0.3093931020249}};
+  const Row rows[] = {{Rule::softmax, 0, 1, 0.3715773138682},
+                      {Rule::softmax, 1, 1, 0.3575110455509},
+                      {Rule::unnormalised, 1, 1, 0.3967536386277},
+                      {Rule::softmax, 4, 1, 0.2958528176843},
+                      {Rule::unnormalised, 4, 0.1, 0.3093931020249}};
   Table table{.name = "orders",
               .title = "Order parameter from θ = 2πu + ½ sin 2πu",
               .columns = {"beta", "time", "tokens", "reference"},
@@ -106,7 +106,7 @@ Finding run(const Effort& effort) {
   for (const Row& r : rows) {
     if (effort.context.stopped()) return finding;
     const double order = labelled_order(r.rule, r.beta, r.time, effort);
-    table.labels.push_back(r.rule);
+    table.labels.emplace_back(name(r.rule));
     table.rows.push_back({r.beta, r.time, order, r.truth});
     finding.checks.push_back(near(
         fmt::format("R of {} at beta = {}, t = {}", r.rule, r.beta, r.time), order, r.truth, 1e-9));

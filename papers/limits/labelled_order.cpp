@@ -6,9 +6,9 @@
 
 namespace attractor::papers {
 
-double labelled_order(const std::string& rule, double beta, double time, const Effort& effort) {
-  FlowParameters p;
-  p.init = "circle";
+double labelled_order(Rule rule, double beta, double time, const Effort& effort) {
+  FlowSetup p;
+  p.init = Arrangement::circle;
   p.tokens = 256;
   p.mode = 1;
   p.amplitude = 0.5;
@@ -19,7 +19,7 @@ double labelled_order(const std::string& rule, double beta, double time, const E
   p.time = time;
   p.outputs = 1;
   p.tolerance = 1e-11;
-  p.merge_radius = "off";
+  p.merge_radius = 0;
   return flow_of(p, effort).series.back().order_parameter;
 }
 

@@ -2,13 +2,12 @@
 // labels are trapezoid rules of a smooth density, exact to 1e-12.
 #pragma once
 
-#include <string>
-
+#include "attractor/attention/rule.hpp"
 #include "papers/entry.hpp"
 
 namespace attractor::papers {
 
 /// Order parameter at this time, tokens moved by the attention kernel.
-double labelled_order(const std::string& rule, double beta, double time, const Effort& effort);
+double labelled_order(Rule rule, double beta, double time, const Effort& effort);
 
 }  // namespace attractor::papers

@@ -16,7 +16,7 @@
 namespace attractor::papers {
 namespace {
 
-using lab::MeanfieldParameters;
+using lab::MeanfieldSetup;
 
 struct Sample {
   std::vector<double> n, rms, error;
@@ -38,11 +38,11 @@ Sample kernel_errors(double truth, const Effort& effort) {
             stream.uniform(static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(i));
         angles.push_back(u + 0.5 * std::sin(u));
       }
-      FlowParameters p = at_angles(angles);
+      FlowSetup p = at_angles(angles);
       p.beta = 1;
       p.time = 1;
       p.outputs = 1;
-      p.snapshots = "2";
+      p.snapshots = 2;
       p.tolerance = 1e-6;
       const FlowRecord record = flow_of(p, effort);
       double x = 0, y = 0;
@@ -64,12 +64,13 @@ Sample kernel_errors(double truth, const Effort& effort) {
 double value(const Result& answer, const char* key) { return answer.values.at(key).get<double>(); }
 
 Finding run(const Effort& effort) {
-  MeanfieldParameters p;
+  MeanfieldSetup p;
   p.beta = 1;
-  p.start = "map";
+  p.start = lab::StartLaw::map;
   p.amplitude = 0.5;
   p.time = 1;
-  p.compare_particles = effort.quick ? "64,256,1024" : "64,256,1024,4096,16384";
+  p.compare_particles = {64, 256, 1024};
+  if (!effort.quick) p.compare_particles = {64, 256, 1024, 4096, 16384};
   p.replicates = effort.quick ? 48 : 128;
   Finding finding{.answer = ask(p, effort.context)};
   if (effort.context.stopped()) return finding;
@@ -99,9 +100,9 @@ Finding run(const Effort& effort) {
       near("slope for tokens moved by the kernel", fit, -0.5, 3 * error),
       near("|m_1| of the density at beta = 1, t = 1", value(finding.answer, "order_parameter"),
            truth, 1e-9),
-      near("the same of 256 labels moved by the kernel", labelled_order("sa", 1, 1, effort), truth,
+      near("the same of 256 labels moved by the kernel", labelled_order(Rule::softmax, 1, 1, effort), truth,
            1e-9),
-      near("the same at beta = 4", labelled_order("sa", 4, 1, effort), 0.2958528176843, 1e-9)};
+      near("the same at beta = 4", labelled_order(Rule::softmax, 4, 1, effort), 0.2958528176843, 1e-9)};
   finding.answer.headline = fmt::format(
       "The distance of n tokens from the density falls with exponent {:.3f} ± {:.3f} (first "
       "moment) and {:.3f} ± {:.3f} (W_{{1}}); theory −1/2.",

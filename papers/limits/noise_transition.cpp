@@ -13,7 +13,7 @@
 namespace attractor::papers {
 namespace {
 
-using lab::StationaryParameters;
+using lab::StationarySetup;
 
 const Table& table_named(const Result& answer, const std::string& name) {
   for (const Table& table : answer.tables)
@@ -27,8 +27,8 @@ double value(const Result& answer, const char* key) {
 }
 
 /// Order of the stable ordered state.
-double stationary_order(const char* rule, double beta, const char* ratio, const Effort& effort) {
-  StationaryParameters p;
+double stationary_order(Rule rule, double beta, double ratio, const Effort& effort) {
+  StationarySetup p;
   p.dynamics = rule;
   p.beta = beta;
   p.noise_ratio = ratio;
@@ -37,19 +37,19 @@ double stationary_order(const char* rule, double beta, const char* ratio, const 
 
 /// Time average of |E x| of n noisy tokens moved by Euler-Maruyama, from an ordered start.
 Sampled token_order(double beta, double noise, const Effort& effort) {
-  FlowParameters p;
-  p.dynamics = "usa";
+  FlowSetup p;
+  p.dynamics = Rule::unnormalised;
   p.dim = 2;
   p.beta = beta;
   p.noise = noise;
   p.tokens = effort.quick ? 200 : 1000;
-  p.init = "cap";
+  p.init = Arrangement::cap;
   p.cap_angle = 0.6;
   p.time = effort.quick ? 4 : 12;
   p.step = 2e-3;
   p.outputs = 240;
-  p.output_spacing = "linear";
-  p.snapshots = "2";
+  p.output_spacing = lab::Spacing::linear;
+  p.snapshots = 2;
   p.exact_limit = 1;
   p.seed = 4;
   const FlowRecord record = flow_of(p, effort);
@@ -77,7 +77,7 @@ void add_theory(Finding& finding, const Result& jump, const Effort& effort) {
       near("fold / kappa_# at beta = 4", value(jump, "fold_noise_ratio"), 1.058877, 1e-6),
       near("jump of R at beta = 4", value(jump, "jump"), 0.668806, 1e-6)};
   for (const Row& r : rows) {
-    StationaryParameters p;
+    StationarySetup p;
     p.beta = r.beta;
     const Result answer = ask(p, effort.context);
     const std::string at = fmt::format(" at beta = {}", r.beta);
@@ -86,13 +86,13 @@ void add_theory(Finding& finding, const Result& jump, const Effort& effort) {
     finding.checks.push_back(near("kappa_c / kappa_#" + at, value(answer, "transition_noise_ratio"),
                                   r.transition, 1e-6));
   }
-  StationaryParameters p;
+  StationarySetup p;
   p.beta = 2;
   const Result smooth = ask(p, effort.context);
   finding.checks.push_back(
       at_most("jump of R at beta = 2, below beta_*", value(smooth, "jump"), 0));
   p.beta = 9;
-  p.dynamics = "sa";
+  p.dynamics = Rule::softmax;
   const Result softmax = ask(p, effort.context);
   finding.checks.push_back(at_most("softmax at beta = 9: curvature of the branch (no jump)",
                                    value(softmax, "branch_curvature"), 0));
@@ -113,7 +113,7 @@ void add_sweep(Finding& finding, const Result& jump) {
 }
 
 Finding run(const Effort& effort) {
-  StationaryParameters p;
+  StationarySetup p;
   p.beta = 4;
   const Result four = ask(p, effort.context);
   p.beta = 9;
@@ -126,7 +126,7 @@ Finding run(const Effort& effort) {
   add_theory(finding, four, effort);
   add_sweep(finding, finding.answer);
   const double critical = value(four, "critical_noise");
-  const double truth = stationary_order("usa", 4, "0.9", effort);
+  const double truth = stationary_order(Rule::unnormalised, 4, 0.9, effort);
   const Sampled tokens = token_order(4, 0.9 * critical, effort);
   if (effort.context.stopped()) return finding;
   // The step of 2e-3 and the finite number of tokens shift R by less than 1 %.

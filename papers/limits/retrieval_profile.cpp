@@ -14,7 +14,7 @@ using std::numbers::pi;
 
 double last_angle(const std::vector<double>& angles, double time, double step,
                   const Effort& effort) {
-  Walk walk{.times = {time}, .stepper = "rk4", .step = step};
+  Walk walk{.times = {time}, .stepper = flow::Method::rk4, .step = step};
   walk.architecture.layer.dim = 2;
   walk.architecture.layer.mask = {.causal = true, .slope = kBias / kSequence};
   for (const double a : angles) walk.tokens.insert(walk.tokens.end(), {std::cos(a), std::sin(a)});

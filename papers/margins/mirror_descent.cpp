@@ -32,9 +32,9 @@ double closed_norm(double q) {
 SelectRecord descend(double q, double log10_time, const Effort& effort) {
   training::Problem problem = example_named("single-local");
   problem.prompt = {0.01, 0.01, 0};
-  SelectParameters p;
+  SelectSetup p;
   p.mirror = q;
-  p.optimizer = "flow";
+  p.optimizer = lab::Optimizer::flow;
   p.log10_time = log10_time;
   return train(p, std::move(problem), effort);
 }

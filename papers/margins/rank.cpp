@@ -38,8 +38,8 @@ double effective_rank(std::span<const double> w, std::size_t d) {
   return trace * trace / square;
 }
 
-SelectRecord descend(const char* kind, std::uint64_t seed, const Effort& effort) {
-  SelectParameters p;
+SelectRecord descend(training::Train kind, std::uint64_t seed, const Effort& effort) {
+  SelectSetup p;
   p.train = kind;
   p.steps = 2000;
   p.outputs = 2;
@@ -48,9 +48,9 @@ SelectRecord descend(const char* kind, std::uint64_t seed, const Effort& effort)
 
 /// d|W| / d ln t of the flow from 0, over the norm of the solution it selects.
 double growth(std::uint64_t seed, const Effort& effort) {
-  SelectParameters p;
-  p.train = "W";
-  p.optimizer = "flow";
+  SelectSetup p;
+  p.train = training::Train::W;
+  p.optimizer = lab::Optimizer::flow;
   double norms[2] = {0, 0}, least = 1;
   for (std::size_t k : {std::size_t{0}, std::size_t{1}}) {
     p.log10_time = k == 0 ? 150 : 300;
@@ -78,7 +78,8 @@ Solutions solve_all(std::uint64_t problems, const Effort& effort) {
   Solutions all;
   for (std::uint64_t seed = 0; seed < problems && !effort.context.stopped(); ++seed) {
     const training::Problem p = problem_of(seed);
-    const training::MaxMargin f = margin_of(p, "W"), n = margin_of(p, "KQ");
+    const training::MaxMargin f = margin_of(p, training::Train::W),
+                              n = margin_of(p, training::Train::KQ);
     all.table.rows.push_back({static_cast<double>(seed), static_cast<double>(f.rank),
                               static_cast<double>(n.rank), f.norm, n.norm, n.relative_gap});
     all.gap = std::max(all.gap, n.relative_gap);
@@ -97,7 +98,7 @@ Table train_some(std::uint64_t problems, const Effort& effort) {
       .title = "Effective rank (tr W W^{T})^{2} / tr (W W^{T})^{2} after 2000 normalised steps",
       .columns = {"seed", "W", "frobenius_solution", "KQ", "nuclear_solution"}};
   for (std::uint64_t seed = 0; seed < problems && !effort.context.stopped(); ++seed) {
-    const SelectRecord w = descend("W", seed, effort), f = descend("KQ", seed, effort);
+    const SelectRecord w = descend(training::Train::W, seed, effort), f = descend(training::Train::KQ, seed, effort);
     table.rows.push_back({static_cast<double>(seed), effective_rank(w.attention, 10),
                           effective_rank(w.svm->solution, 10), effective_rank(f.attention, 10),
                           effective_rank(f.svm->solution, 10)});

@@ -16,6 +16,9 @@
 namespace attractor::papers {
 namespace {
 
+using lab::Optimizer;
+using training::Train;
+
 /// Theory reference: norms of the two solutions of the small problem, the second of rank one.
 constexpr double kFrobenius = 1.37076619737, kNuclear = 1.593094395;
 
@@ -49,21 +52,21 @@ training::Problem random_problem(std::uint64_t seed) {
   return p;
 }
 
-SelectRecord flow(const char* kind, double log10_time, const Effort& effort) {
+SelectRecord flow(Train kind, double log10_time, const Effort& effort) {
   training::Problem problem = small_problem();
   for (double& x : problem.key_factor = layer_start(0, "K", 3)) x *= 0.1;
   for (double& x : problem.query_factor = layer_start(0, "Q", 3)) x *= 0.1;
-  SelectParameters p;
+  SelectSetup p;
   p.train = kind;
-  p.optimizer = "flow";
+  p.optimizer = Optimizer::flow;
   p.log10_time = log10_time;
   return train(p, std::move(problem), effort);
 }
 
 void small_checks(const Effort& effort, Finding& finding) {
   const double late = effort.quick ? 400 : 1000;
-  const SelectRecord w = flow("W", late, effort), early = flow("W", late / 2, effort);
-  const SelectRecord factors = flow("KQ", late, effort);
+  const SelectRecord w = flow(Train::W, late, effort), early = flow(Train::W, late / 2, effort);
+  const SelectRecord factors = flow(Train::KQ, late, effort);
   if (effort.context.stopped()) return;
   const double growth =
       (norm(w.attention) - norm(early.attention)) / (late / 2 * std::numbers::ln10);
@@ -91,9 +94,9 @@ struct Pair {
 };
 
 /// 2000 steps; the cosine to the solution of its own norm and of the other.
-Pair compare(const char* kind, const char* other, const char* optimizer, std::uint64_t seed,
+Pair compare(Train kind, Train other, Optimizer optimizer, std::uint64_t seed,
              const Effort& effort) {
-  SelectParameters p;
+  SelectSetup p;
   p.train = kind;
   p.optimizer = optimizer;
   p.epsilon = 2.220446049250313e-16;
@@ -135,10 +138,10 @@ Finding run(const Effort& effort) {
                           "KQ_authors", "KQ_authors_other"}};
   double closer = 0, least_w = 1, least_w_exact = 1, least_kq = 1;
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
-    const Pair w = compare("W", "KQ", "ngd", seed, effort),
-               w2 = compare("W", "KQ", "published", seed, effort);
-    const Pair f = compare("KQ", "W", "ngd", seed, effort),
-               f2 = compare("KQ", "W", "published", seed, effort);
+    const Pair w = compare(Train::W, Train::KQ, Optimizer::ngd, seed, effort),
+               w2 = compare(Train::W, Train::KQ, Optimizer::published, seed, effort);
+    const Pair f = compare(Train::KQ, Train::W, Optimizer::ngd, seed, effort),
+               f2 = compare(Train::KQ, Train::W, Optimizer::published, seed, effort);
     if (effort.context.stopped()) return {};
     table.rows.push_back({static_cast<double>(seed), w.own, w.other, w2.own, w2.other, f.own,
                           f.other, f2.own, f2.other});

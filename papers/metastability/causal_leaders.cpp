@@ -26,16 +26,16 @@ double way(std::span<const double> a, std::span<const double> b) {
   return std::abs(std::remainder(std::atan2(a[1], a[0]) - std::atan2(b[1], b[0]), 2 * pi));
 }
 
-FlowParameters parameters(std::uint64_t seed) {
-  FlowParameters p;
-  p.mask = "causal";
+FlowSetup parameters(std::uint64_t seed) {
+  FlowSetup p;
+  p.mask = MaskKind::causal;
   p.tokens = 200;
   p.dim = 2;
   p.beta = 64;
   p.time = 150;
   p.outputs = 2;
-  p.output_spacing = "linear";
-  p.snapshots = "3";
+  p.output_spacing = lab::Spacing::linear;
+  p.snapshots = 3;
   p.seed = seed;
   return p;
 }
@@ -72,8 +72,8 @@ Gathering judge(const FlowRecord& record, std::size_t snapshot) {
 /// 1 - cosine of two causal tokens, first 90 degrees apart, beta = 4, when theory says 1e-3.
 double pair_gap(const Effort& effort) {
   const double angles[] = {0, pi / 2};
-  FlowParameters p = at_angles(angles);
-  p.mask = "causal";
+  FlowSetup p = at_angles(angles);
+  p.mask = MaskKind::causal;
   p.beta = 4;
   p.time = 21.66241401999;
   p.tolerance = 1e-12;

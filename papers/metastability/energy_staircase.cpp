@@ -22,8 +22,8 @@ std::vector<double> start_angles(double beta) {
   return angles;
 }
 
-FlowParameters parameters(double beta) {
-  FlowParameters p = at_angles(start_angles(beta));
+FlowSetup parameters(double beta) {
+  FlowSetup p = at_angles(start_angles(beta));
   p.beta = beta;
   return p;
 }
@@ -108,10 +108,10 @@ Table compare_schemes(const Effort& effort, std::vector<Check>& checks) {
   Table table{.name = "schemes",
               .title = "β = 4, t up to 400: times of mergers (cosine 0.999)",
               .columns = {"merger", "published_scheme", "flow", "lag_percent"}};
-  FlowParameters p = parameters(4);
+  FlowSetup p = parameters(4);
   p.time = 400;
   const FlowRecord flow = flow_of(p, effort);
-  p.stepper = "layers";
+  p.stepper = flow::Method::layers;
   const FlowRecord layers = flow_of(p, effort);
   for (std::size_t k = 0; k < std::min(flow.merges.size(), layers.merges.size()); ++k) {
     const double exact = flow.merges[k].time.value(), scheme = layers.merges[k].time.value();
@@ -152,7 +152,7 @@ Finding run(const Effort& effort) {
                   "sum_of_squares"}};
   std::vector<Staircase> stairs;
   for (const double beta : {500.0, 1000.0, 2000.0, 4000.0}) {
-    FlowParameters p = parameters(beta);
+    FlowSetup p = parameters(beta);
     p.time = HUGE_VAL;
     p.tolerance = 1e-10;
     stairs.push_back({beta, flow_of(p, effort), {}});

@@ -23,17 +23,17 @@ double wave_rate(int k) {
   return k * k * std::cyl_bessel_i(k, kBeta) / (kBeta * std::cyl_bessel_i(0, kBeta));
 }
 
-FlowParameters on_circle(bool heat, std::uint64_t mode, double amplitude) {
-  FlowParameters p;
+FlowSetup on_circle(bool heat, std::uint64_t mode, double amplitude) {
+  FlowSetup p;
   p.beta = kBeta;
   p.dim = 2;
-  if (heat) p.value = "minus-qk";  // Q = K = I
-  p.init = "circle";
+  if (heat) p.value = WeightKind::minus_qk;  // Q = K = I
+  p.init = Arrangement::circle;
   p.mode = mode;
   p.amplitude = amplitude;
-  p.merge_radius = "off";
-  p.engine = "dense";
-  p.output_spacing = "linear";
+  p.merge_radius = 0;
+  p.engine = depth::Engine::dense;
+  p.output_spacing = lab::Spacing::linear;
   return p;
 }
 
@@ -46,13 +46,13 @@ Table compare_waves(const Effort& effort, std::vector<Check>& checks) {
   for (int k = 1; k <= 8; ++k) {
     double rates[3];
     for (int kind = 0; kind < 3; ++kind) {
-      FlowParameters p = on_circle(kind != 1, static_cast<std::uint64_t>(k), 1e-6);
+      FlowSetup p = on_circle(kind != 1, static_cast<std::uint64_t>(k), 1e-6);
       p.tokens = 128;
       p.time = 1;
       p.tolerance = 1e-13;
       p.outputs = 1;
-      p.snapshots = "2";
-      if (kind == 2) p.stepper = "layers", p.step = 1e-3;
+      p.snapshots = 2;
+      if (kind == 2) p.stepper = flow::Method::layers, p.step = 1e-3;
       rates[kind] = wave_growth(flow_of(p, effort), p.mode);
     }
     if (effort.context.stopped()) return table;
@@ -79,9 +79,9 @@ struct Crowd {
 
 Crowd crowd_of(double spread, double beta, std::uint64_t tokens, std::uint64_t seed,
                const Effort& effort) {
-  FlowParameters p;
+  FlowSetup p;
   p.beta = beta;
-  p.init = "clusters";
+  p.init = Arrangement::clusters;
   p.centres = 1;
   p.spread = spread;
   p.tokens = tokens;
@@ -147,11 +147,11 @@ report::Panel spread_panel(const Crowd& s) {
 Finding run(const Effort& effort) {
   Finding finding;
   finding.answer.tables = {compare_waves(effort, finding.checks)};
-  FlowParameters p = on_circle(true, 2, 0.25);
+  FlowSetup p = on_circle(true, 2, 0.25);
   p.tokens = effort.quick ? 1200 : 50'000;
   p.time = 20;
   p.outputs = 4;
-  p.snapshots = "5";
+  p.snapshots = 5;
   p.exact_limit = 1000;
   const FlowRecord record = flow_of(p, effort);
   const Crowd crowd = crowd_of(0.2, 10, effort.quick ? 1500 : 10'000, 0, effort);

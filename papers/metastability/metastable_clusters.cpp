@@ -35,19 +35,19 @@ double growth(int mode, double beta) { return mode * mode * std::cyl_bessel_i(mo
 
 /// Growth of a small wave over one e-folding, from a run.
 double measured_growth(std::uint64_t mode, double beta, const Effort& effort) {
-  FlowParameters p;
-  p.dynamics = "usa";
+  FlowSetup p;
+  p.dynamics = Rule::unnormalised;
   p.beta = beta;
   p.dim = 2;
   p.tokens = 128;
-  p.init = "circle";
+  p.init = Arrangement::circle;
   p.mode = mode;
   p.amplitude = 1e-6;
   p.time = 1 / growth(static_cast<int>(mode), beta);
   p.tolerance = 1e-13;
-  p.merge_radius = "off";
+  p.merge_radius = 0;
   p.outputs = 1;
-  p.snapshots = "2";
+  p.snapshots = 2;
   return wave_growth(flow_of(p, effort), mode);
 }
 

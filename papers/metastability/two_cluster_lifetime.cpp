@@ -20,14 +20,14 @@ using report::Panel;
 constexpr double kDegrees[] = {60, 90, 120};
 
 struct Case {
-  const char* rule;
+  Rule rule;
   double beta, degrees;
   int tokens1, tokens2;
 };
 
 ClusterPair pair_of(const Case& c) {
   const double all = c.tokens1 + c.tokens2;
-  return {.rule = rule_named(c.rule),
+  return {.rule = c.rule,
           .beta = c.beta,
           .mass1 = c.tokens1 / all,
           .mass2 = c.tokens2 / all};
@@ -38,23 +38,23 @@ double log_simulated(const Case& c, const Effort& effort) {
   std::vector<double> angles(static_cast<std::size_t>(c.tokens1), 0.0);
   angles.resize(static_cast<std::size_t>(c.tokens1 + c.tokens2),
                 c.degrees * std::numbers::pi / 180);
-  FlowParameters p = at_angles(angles);
+  FlowSetup p = at_angles(angles);
   p.dynamics = c.rule;
   p.beta = c.beta;
   p.time = std::numeric_limits<double>::infinity();
   p.tolerance = 1e-10;
-  p.cluster_cosine = "0.999";
+  p.cluster_cosine = 0.999;
   const FlowRecord record = flow_of(p, effort);
   return record.merges.empty() ? NAN : record.merges.back().time.log();
 }
 
 std::vector<Case> cases(bool quick) {
   std::vector<Case> all = {
-      {"usa", 4, 90, 1, 1}, {"usa", 9, 60, 1, 1}, {"sa", 4, 90, 1, 3}, {"sa", 25, 90, 2, 5}};
+      {Rule::unnormalised, 4, 90, 1, 1}, {Rule::unnormalised, 9, 60, 1, 1}, {Rule::softmax, 4, 90, 1, 3}, {Rule::softmax, 25, 90, 2, 5}};
   for (const double beta : {1.0, 4.0, 9.0, 16.0, 25.0, 49.0})
     for (const double degrees : kDegrees)
       if (!quick || degrees == 90 || beta == 9 || beta == 25)
-        all.push_back({"sa", beta, degrees, 1, 1});
+        all.push_back({Rule::softmax, beta, degrees, 1, 1});
   return all;
 }
 
@@ -97,7 +97,7 @@ Finding run(const Effort& effort) {
     const double exact = log_merge_time(pair, from),
                  error = std::abs(std::expm1(simulated - exact));
     worst = std::isnan(error) ? HUGE_VAL : std::max(worst, error);
-    table.labels.push_back(c.rule);
+    table.labels.emplace_back(name(c.rule));
     table.rows.push_back({c.beta, c.degrees, pair.mass1, pair.mass2, simulated, exact,
                           log_asymptotic_time(pair, from), error});
   }

@@ -22,9 +22,9 @@ constexpr double kDoubleNorm = 19.84756, kSingleNorm = 19.50426;
 constexpr double kExactNorm = 19.89068;  // of g / |g|, logarithmic arithmetic
 constexpr double kPlainSteps[] = {100, 200, 500, 1000}, kPlainNorms[] = {3.16, 3.85, 4.66, 5.24};
 
-SelectRecord descend(const char* optimizer, double step, std::uint64_t steps,
+SelectRecord descend(lab::Optimizer optimizer, double step, std::uint64_t steps,
                      const Effort& effort) {
-  SelectParameters p;
+  SelectSetup p;
   p.optimizer = optimizer;
   p.step = step;
   p.steps = steps;
@@ -68,9 +68,9 @@ Table schemes_table(const SelectRecord& exact, const SelectRecord& published) {
 }
 
 Finding run(const Effort& effort) {
-  const SelectRecord exact = descend("ngd", 0.1, 200, effort);
-  const SelectRecord published = descend("published", 0.1, 200, effort);
-  const SelectRecord plain = descend("gd", 1, 1000, effort);
+  const SelectRecord exact = descend(lab::Optimizer::ngd, 0.1, 200, effort);
+  const SelectRecord published = descend(lab::Optimizer::published, 0.1, 200, effort);
+  const SelectRecord plain = descend(lab::Optimizer::gd, 1, 1000, effort);
   Finding finding;
   if (effort.context.stopped()) return {};
   std::vector<Check>& checks = finding.checks;

@@ -19,17 +19,17 @@ constexpr double kLogTimes[] = {50, 100, 200, 400};
 constexpr double kFlowNorms[] = {35.260190, 71.962425, 145.46992, 292.49550};
 constexpr double kFlowSines[] = {0.028545, 0.013602, 0.0066714, 0.0033174};
 
-SelectParameters parameters(const char* optimizer) {
-  SelectParameters p;
-  p.data = "example:authors-like";
+SelectSetup parameters(lab::Optimizer optimizer) {
+  SelectSetup p;
+  p.data.name = "example:authors-like";
   p.optimizer = optimizer;
   p.steps = 16000;
   p.outputs = outputs_to(1000, p.steps);
   return p;
 }
 
-SelectRecord flow(const char* loss, double log_time, const Effort& effort) {
-  SelectParameters p = parameters("flow");
+SelectRecord flow(training::Loss loss, double log_time, const Effort& effort) {
+  SelectSetup p = parameters(lab::Optimizer::flow);
   p.loss = loss;
   p.log10_time = log_time / std::numbers::ln10;
   p.outputs = 400;
@@ -79,14 +79,14 @@ std::vector<PageFigure> draw(const SelectRecord& normalised, const SelectRecord&
 }
 
 Finding run(const Effort& effort) {
-  const SelectRecord normalised = select(parameters("ngd"), effort);
+  const SelectRecord normalised = select(parameters(lab::Optimizer::ngd), effort);
   Finding finding;
   if (effort.context.stopped()) return {};
   Table steps{.name = "normalised",
               .title = "Normalised steps of 0.1",
               .columns = {"step", "norm_over_eta_t", "sine", "recorded_sine", "t_times_sine"}};
   for (std::size_t k = 0; k < 3; ++k) {
-    SelectParameters p = parameters("ngd");
+    SelectSetup p = parameters(lab::Optimizer::ngd);
     p.steps = static_cast<std::uint64_t>(kSteps[k]), p.outputs = 2;
     const SelectRecord r = select(p, effort);
     const double s = sine(r.cosine), growth = norm(r.attention) / (0.1 * kSteps[k]);
@@ -102,7 +102,7 @@ Finding run(const Effort& effort) {
       .columns = {"ln_t", "norm", "recorded_norm", "sine", "recorded_sine", "ln_t_times_sine"}};
   SelectRecord last;
   for (std::size_t k = 0; k < 4; ++k) {
-    last = flow("logistic", kLogTimes[k], effort);
+    last = flow(training::Loss::logistic, kLogTimes[k], effort);
     if (effort.context.stopped()) return {};
     const double s = sine(last.cosine), size = norm(last.attention);
     flows.rows.push_back({kLogTimes[k], size, kFlowNorms[k], s, kFlowSines[k], kLogTimes[k] * s});
@@ -114,7 +114,7 @@ Finding run(const Effort& effort) {
   const double growth = (flows.rows[3][1] - flows.rows[2][1]) / 200;
   finding.checks.push_back(
       near("flow: d|p| / d ln t from 200 to 400 against |p^mm|", growth, kNorm, 1e-4));
-  const SelectRecord from = flow("linear", 1000, effort), to = flow("linear", 2000, effort);
+  const SelectRecord from = flow(training::Loss::linear, 1000, effort), to = flow(training::Loss::linear, 2000, effort);
   if (effort.context.stopped()) return {};
   const double slope = saturation_slope(from, to);
   finding.checks.push_back(near_relative(

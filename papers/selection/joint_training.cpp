@@ -33,10 +33,10 @@ constexpr Case kCases[] = {{"joint-tight",
                             0.981}};
 constexpr double kRounding = 1e-9;
 
-SelectRecord descend(const Case& c, const char* optimizer, const Effort& effort) {
-  SelectParameters p;
-  p.data = fmt::format("example:{}", c.name);
-  p.train = "v,p";
+SelectRecord descend(const Case& c, lab::Optimizer optimizer, const Effort& effort) {
+  SelectSetup p;
+  p.data.name = fmt::format("example:{}", c.name);
+  p.train = training::Train::v_p;
   p.optimizer = optimizer;
   p.steps = 1000;
   p.epsilon = 1e-19, p.epsilon_v = 1e-9;  // the authors'
@@ -61,7 +61,7 @@ std::size_t begin_of(const SelectRecord& r, const char* name) {
 /// Mean over inputs of 1 / (1 + e^{-Y f}).
 report::Series label_probability(const SelectRecord& r, report::Colour colour, std::string title) {
   const training::Objective objective(r.problem, training::Loss::logistic,
-                                      training::trained_named("v,p"));
+                                      training::Train::v_p);
   training::Evaluation e;
   report::Series series = line(std::move(title), colour, 1.6, true);
   for (std::size_t k = 0; k < r.series.size() && r.series[k].steps <= 200; ++k) {
@@ -147,8 +147,8 @@ Finding run(const Effort& effort) {
        .label_column = "run"}};
   std::vector<SelectRecord> exact;
   for (const Case& c : kCases) {
-    exact.push_back(descend(c, "ngd", effort));
-    const SelectRecord published = descend(c, "published", effort);
+    exact.push_back(descend(c, lab::Optimizer::ngd, effort));
+    const SelectRecord published = descend(c, lab::Optimizer::published, effort);
     if (effort.context.stopped() || !exact.back().label || !exact.back().svm) return {};
     compare(c, exact.back(), published, finding);
   }

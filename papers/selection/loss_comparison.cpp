@@ -16,31 +16,31 @@ namespace {
 
 constexpr std::array<double, 11> kScores = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 100};
 struct Case {
-  const char* name;
+  training::Loss name;
   report::Colour colour;
   std::array<double, 11> turn;  // second coordinate of p after 200 steps, logarithmic arithmetic
 };
 constexpr std::array<Case, 3> kCases = {
-    Case{"linear",
+    Case{training::Loss::linear,
          report::kVermillion,
          {0, 0.3465736105910803, 0.5493061797480324, 0.6931472292167655, 0.8047190170169777,
           0.8958798067774856, 0.9729551574529275, 1.0397208640394189, 1.0986123917339976,
           1.1512926590803398, 2.3025857222468473}},
-    Case{"logistic",
+    Case{training::Loss::logistic,
          report::kBlue,
          {0, -0.06025955815438294, -0.31835665807746966, -0.6592968776549653, -1.0420077453620291,
           -1.4487269985252536, -1.8708692720643267, -2.3038149870258464, -2.7448163473010405,
           -3.1920948561722717, -14.14213560769259}},
-    Case{"exponential",
+    Case{training::Loss::exponential,
          report::kGreen,
          {0, -0.15342639762945287, -0.4506938247490994, -0.8068527493053635, -1.1952808918363111,
           -1.6041199451615218, -2.0270442626643264, -2.4602778746774954, -2.901384970579387,
           -3.348701952754894, -14.142135612005962}}};
 constexpr double kRounding = 1e-8, kSlowCosine = 0.867;
 
-SelectParameters parameters(const char* loss, double score) {
-  SelectParameters p;
-  p.data = fmt::format("example:losses,score={}", score);
+SelectSetup parameters(training::Loss loss, double score) {
+  SelectSetup p;
+  p.data.name = fmt::format("example:losses,score={}", score);
   p.loss = loss;
   p.steps = 1000;
   p.outputs = outputs_to(200, p.steps);
@@ -88,19 +88,19 @@ Finding run(const Effort& effort) {
     for (std::size_t k = 0; k < kScores.size(); ++k) {
       const Case& c = kCases[of];
       runs.push_back({of, kScores[k], select(parameters(c.name, kScores[k]), effort)});
-      SelectParameters late = parameters(c.name, kScores[k]);
-      late.optimizer = "flow", late.log10_time = effort.quick ? 300 : 2000, late.outputs = 2;
+      SelectSetup late = parameters(c.name, kScores[k]);
+      late.optimizer = lab::Optimizer::flow, late.log10_time = effort.quick ? 300 : 2000, late.outputs = 2;
       const SelectRecord limit = select(late, effort);
       if (effort.context.stopped()) return {};
       const SelectRecord& r = runs.back().record;
       const auto p = weights_at(r, 200);
-      table.labels.push_back(c.name);
+      table.labels.emplace_back(name(c.name));
       table.rows.push_back({kScores[k], p[0], p[1], c.turn[k], r.cosine, limit.velocity_cosine});
       worst_flow = std::min(worst_flow, limit.velocity_cosine);
       finding.checks.push_back(near(
           fmt::format("{} loss, C = {}: second coordinate of p at step 200", c.name, kScores[k]),
           p[1], c.turn[k], kRounding * std::max(1.0, std::abs(c.turn[k]))));
-      effort.context.tell(static_cast<double>(runs.size()) / 33, c.name);
+      effort.context.tell(static_cast<double>(runs.size()) / 33, std::string(name(c.name)));
     }
   finding.checks.push_back(near("logistic loss, C = 100: cosine at step 1000",
                                 runs[21].record.cosine, kSlowCosine, 5e-4));

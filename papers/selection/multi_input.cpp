@@ -30,11 +30,11 @@ constexpr Start kStarts[] = {
 constexpr double kMargin[] = {0.8446263935366952, 0.17112231016114665};
 constexpr double kRounding = 1e-9;
 
-SelectRecord from(double x, const char* optimizer, double step, std::uint64_t steps,
+SelectRecord from(double x, lab::Optimizer optimizer, double step, std::uint64_t steps,
                   const Effort& effort) {
   training::Problem problem = published_multi();
   problem.prompt = {x, 0, 0};
-  SelectParameters p;
+  SelectSetup p;
   p.optimizer = optimizer;
   p.step = step;
   p.steps = steps;
@@ -76,8 +76,8 @@ Finding run(const Effort& effort) {
               .columns = {"x", "p_0_at_200", "p_1_at_200", "cosine_1000", "cosine_20000",
                           "plain_cosine_1000"}};
   for (const Start& s : kStarts) {
-    runs.push_back(from(s.x, "ngd", 0.1, 20000, effort));
-    const SelectRecord plain = from(s.x, "gd", 1, 1000, effort);
+    runs.push_back(from(s.x, lab::Optimizer::ngd, 0.1, 20000, effort));
+    const SelectRecord plain = from(s.x, lab::Optimizer::gd, 1, 1000, effort);
     if (effort.context.stopped()) return {};
     const SelectRecord& r = runs.back();
     const auto p = weights_at(r, 200);

@@ -56,9 +56,9 @@ double along(std::span<const double> p, const std::array<double, 2>& unit) {
 }
 
 SelectRecord descend(const Effort& effort) {
-  SelectParameters p;
-  p.loss = "linear";
-  p.optimizer = "gd";
+  SelectSetup p;
+  p.loss = training::Loss::linear;
+  p.optimizer = lab::Optimizer::gd;
   p.step = 1;
   p.steps = effort.quick ? 100'000 : 1'000'000;
   p.outputs = 400;
@@ -67,9 +67,9 @@ SelectRecord descend(const Effort& effort) {
 
 /// Several best tokens with one score: weight on them all together.
 double relevant_weight(const Effort& effort, double* effective) {
-  SelectParameters p;
-  p.data = "example:multi-token,inputs=4,tokens=8,dim=40,relevant=0.25";
-  p.loss = "linear";
+  SelectSetup p;
+  p.data.name = "example:multi-token,inputs=4,tokens=8,dim=40,relevant=0.25";
+  p.loss = training::Loss::linear;
   p.steps = 400;
   const SelectRecord r = select(p, effort);
   const std::vector<double> scores = training::scores(r.problem);

@@ -30,11 +30,11 @@ constexpr double kCounterNorm = 0.7407530046134, kCounterCosine = 0.999714, kBes
 report::Series leave(const Case& c, report::Colour colour, const Effort& effort, Finding& finding,
                      Table& table) {
   training::Problem problem = example_named(c.data);
-  const training::MaxMargin svm = margin_of(problem, "p", {c.token});
+  const training::MaxMargin svm = margin_of(problem, training::Train::p, {c.token});
   problem.prompt = svm.solution;
   for (double& x : problem.prompt) x *= kFarOut / svm.norm;
   problem.prompt[0] += kPush, problem.prompt[1] += kPush;
-  SelectParameters p;
+  SelectSetup p;
   p.steps = 10000;
   const SelectRecord r = train(p, problem, effort);
   report::Series series = line(fmt::format("{}: {}", c.data, c.words), colour);
@@ -63,13 +63,13 @@ struct Counter {
 };
 
 Counter counterexample(const Effort& effort, std::vector<Check>& checks) {
-  SelectParameters p;
-  p.data = "example:counterexample";
-  p.optimizer = "flow";
+  SelectSetup p;
+  p.data.name = "example:counterexample";
+  p.optimizer = lab::Optimizer::flow;
   p.log10_time = 200 / std::numbers::ln10;
   const SelectRecord r = select(p, effort);
   if (effort.context.stopped() || !r.svm) return {};
-  const training::MaxMargin best = margin_of(r.problem, "p", {0, 0, 0});
+  const training::MaxMargin best = margin_of(r.problem, training::Train::p, {0, 0, 0});
   const bool misses = r.selected == std::vector<std::size_t>{2, 0, 0};
   checks.push_back(
       between("counterexample: the flow from 0 selects tokens 2 0 0", misses ? 1 : 0, 1, 1));

@@ -1,6 +1,7 @@
 // Proofs instead of plots: max-margin solutions in rational arithmetic and with duality gaps, and
 // no finite minimiser: the loss stays above that of the best tokens while |p| grows.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <numbers>
@@ -16,31 +17,34 @@ namespace attractor::papers {
 namespace {
 
 struct Case {
-  const char *data, *choice, *relaxed, *square;  // |p|^2 as a fraction, where it is short
-  double value;                                  // |p|^2
+  const char* data;
+  lab::Numbers choice, relaxed;
+  const char* square;  // |p|^2 as a fraction, where it is short
+  double value;        // |p|^2
 };
 /// Squared norms for keys (-0.1, 1), (1, 0), (0, 0): 100/101, 1, 2.21, up to the rounding of 0.1.
-constexpr Case kCases[] = {{"single-local", "0", "", "", 100.0 / 101},
-                           {"single-local", "1", "", "1", 1},
-                           {"single-local", "2", "", "", 2.21},
-                           {"joint-tight", "1,1,1", "", "17/9", 17.0 / 9},
-                           {"joint-relaxed", "1,1,1", "", "13/8", 13.0 / 8},
-                           {"joint-relaxed", "1,1,1", "2", "1", 1},
-                           {"authors-like", "0,0,0", "", "", 0.7351361561944 * 0.7351361561944}};
+const Case kCases[] = {{"single-local", {0}, {}, "", 100.0 / 101},
+                           {"single-local", {1}, {}, "1", 1},
+                           {"single-local", {2}, {}, "", 2.21},
+                           {"joint-tight", {1, 1, 1}, {}, "17/9", 17.0 / 9},
+                           {"joint-relaxed", {1, 1, 1}, {}, "13/8", 13.0 / 8},
+                           {"joint-relaxed", {1, 1, 1}, {2}, "1", 1},
+                           {"authors-like", {0, 0, 0}, {}, "", 0.7351361561944 * 0.7351361561944}};
 /// The authors' three inputs: in fractions of thirty digits, this is |p^mm|.
 constexpr double kMultiNorm = 0.8617868586220678;
 constexpr double kNorm = 0.7351361561944;
 
 void prove(const Case& c, const Effort& effort, Finding& finding, Table& table) {
-  SelectParameters p;
-  p.data = fmt::format("example:{}", c.data);
+  SelectSetup p;
+  p.data.name = fmt::format("example:{}", c.data);
   p.choice = c.choice;
   p.relaxed = c.relaxed;
   p.exact = true;
   const SelectRecord r = select(p, effort);
   if (!r.exact || !r.svm) return;
   const std::string name =
-      fmt::format("{}, tokens {}{}", c.data, c.choice, *c.relaxed ? ", input 2 relaxed" : "");
+      fmt::format("{}, tokens {}{}", c.data, fmt::join(c.choice, ","),
+                                       c.relaxed.empty() ? "" : ", input 2 relaxed");
   table.labels.push_back(name);
   table.rows.push_back({r.exact->proved ? 1.0 : 0.0, r.exact->squared_norm.value,
                         static_cast<double>(r.exact->support.size()), r.svm->relative_gap,
@@ -74,9 +78,9 @@ report::Panel no_minimiser(const Effort& effort, Finding& finding, Table& table)
   report::Panel panel{
       .x = {.label = "time t", .scale = report::Scale::power},
       .y = {.label = "loss above that of the best tokens", .scale = report::Scale::power}};
-  SelectParameters p;
-  p.data = "example:authors-like";
-  p.optimizer = "flow";
+  SelectSetup p;
+  p.data.name = "example:authors-like";
+  p.optimizer = lab::Optimizer::flow;
   double last = 0;
   for (const double time : {1.0, 3.0, 10.0, 100.0, effort.quick ? 400.0 : 1000.0}) {
     p.log10_time = time;

@@ -26,9 +26,9 @@ std::vector<double> times(std::span<const double> matrix, std::span<const double
   return out;
 }
 
-SelectParameters parameters(double step, std::uint64_t steps) {
-  SelectParameters p;
-  p.optimizer = "gd";
+SelectSetup parameters(double step, std::uint64_t steps) {
+  SelectSetup p;
+  p.optimizer = lab::Optimizer::gd;
   p.step = step;
   p.steps = steps;
   p.outputs = 400;
@@ -75,8 +75,8 @@ Finding run(const Effort& effort) {
   on_w.prompt = kQuery;
   on_p.prompt = times(on_w.weights, kQuery);
   on_p.weights.clear();  // identity: the keys are the tokens
-  SelectParameters p = parameters(1 / square, steps), q = parameters(1, steps);
-  p.train = "W";
+  SelectSetup p = parameters(1 / square, steps), q = parameters(1, steps);
+  p.train = training::Train::W;
   const SelectRecord w = train(p, on_w, effort), prompt = train(q, on_p, effort);
   const SelectRecord zero = train(parameters(1, 1000), example_named("authors-like"), effort);
   Finding finding;

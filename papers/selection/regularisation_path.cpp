@@ -15,7 +15,8 @@ namespace attractor::papers {
 namespace {
 
 struct Case {
-  const char *name, *data, *choice, *radii;
+  const char *name, *data;
+  lab::Numbers choice, radii;
   double cone, limit, accuracy;  // limit: angle of the max-margin solution
   std::vector<double> angles;    // of the path, from 25-digit arithmetic
 };
@@ -24,8 +25,8 @@ struct Case {
 const std::array<Case, 5> kCases = {
     Case{"one input, other scores equal",
          "single-equal",
-         "",
-         "1,2,5,10,20,50,100",
+         {},
+         {1, 2, 5, 10, 20, 50, 100},
          0,
          1.6704649792860586,
          1e-6,
@@ -33,8 +34,8 @@ const std::array<Case, 5> kCases = {
           1.719146164001387, 1.675704255021888, 1.6705119953465075}},
     Case{"one input, another local solution",
          "single-local",
-         "",
-         "1,2,5,10,20,50,100",
+         {},
+         {1, 2, 5, 10, 20, 50, 100},
          0,
          1.6704649792860586,
          1e-6,
@@ -42,8 +43,8 @@ const std::array<Case, 5> kCases = {
           1.681253471381273, 1.671126247161073, 1.6704697022695856}},
     Case{"local, within 0.05 rad of token 1",
          "single-local",
-         "1",
-         "1,2,5,10,20,50,100",
+         {1},
+         {1, 2, 5, 10, 20, 50, 100},
          0.05,
          0,
          1e-6,
@@ -51,8 +52,8 @@ const std::array<Case, 5> kCases = {
           5.047011820927578e-06}},
     Case{"v and p, all inputs support v",
          "joint-tight",
-         "",
-         "2,5,10,20,40",
+         {},
+         {2, 5, 10, 20, 40},
          0,
          0.24497866312686414,
          1e-7,
@@ -60,8 +61,8 @@ const std::array<Case, 5> kCases = {
           0.2369822616943031}},
     Case{"v and p, input 2 relaxed",
          "joint-relaxed",
-         "",
-         "2,5,10,20,40",
+         {},
+         {2, 5, 10, 20, 40},
          0,
          0,
          1e-7,
@@ -71,15 +72,15 @@ constexpr double kFarRatio = 0.15137419848731143;  // joint-relaxed, |v| <= 20, 
 /// `authors-like` far out: R times the angle settles (theory: 0.0094 at R = 100).
 constexpr double kFarAngles[] = {0.0800119, 0.0307313, 0.00943755, 0.00320210};
 
-SelectParameters parameters(const Case& c) {
-  SelectParameters p;
-  p.data = fmt::format("example:{}", c.data);
-  p.optimizer = "gd";
+SelectSetup parameters(const Case& c) {
+  SelectSetup p;
+  p.data.name = fmt::format("example:{}", c.data);
+  p.optimizer = lab::Optimizer::gd;
   p.steps = 1;
   p.path = c.radii;
   p.choice = c.choice;
   p.path_cone = c.cone;
-  if (std::string_view(c.data).starts_with("joint")) p.train = "v,p";
+  if (std::string_view(c.data).starts_with("joint")) p.train = training::Train::v_p;
   return p;
 }
 
@@ -128,12 +129,12 @@ Finding run(const Effort& effort) {
     }
     effort.context.tell(0.15 * static_cast<double>(table.rows.size()) / 7, c.name);
   }
-  SelectParameters far = parameters(kCases[0]);
-  far.data = "example:authors-like", far.path = "10,30,100,300";
+  SelectSetup far = parameters(kCases[0]);
+  far.data.name = "example:authors-like", far.path = {10, 30, 100, 300};
   const SelectRecord r = select(far, effort);
-  SelectParameters wide = parameters(kCases[2]), ratio = parameters(kCases[4]);
-  wide.path = "100", wide.path_cone = 0.5;
-  ratio.path = "80", ratio.path_ratio = 0.25;
+  SelectSetup wide = parameters(kCases[2]), ratio = parameters(kCases[4]);
+  wide.path = {100}, wide.path_cone = 0.5;
+  ratio.path = {80}, ratio.path_ratio = 0.25;
   const SelectRecord edge = select(wide, effort), other = select(ratio, effort);
   if (effort.context.stopped() || r.path.size() != 4) return {};
   Table rates{.name = "rate",

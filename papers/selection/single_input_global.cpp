@@ -22,10 +22,10 @@ constexpr double kShortData = 1e-6;
 /// |p| by the authors' update g / (|g| + 1e-9), in 53-bit arithmetic.
 constexpr double kPublished200 = 17.896659006, kPublished1000 = 21.497852860;
 
-SelectParameters parameters(const char* optimizer, std::uint64_t steps) {
-  SelectParameters p;
-  p.data = "example:single-equal";
-  p.starts = "0,1,0;0,0.5,0;0,-0.5,0;0,-1,0;0,-1.5,0";
+SelectSetup parameters(lab::Optimizer optimizer, std::uint64_t steps) {
+  SelectSetup p;
+  p.data.name = "example:single-equal";
+  p.starts = {{{0, 1, 0}, {0, 0.5, 0}, {0, -0.5, 0}, {0, -1, 0}, {0, -1.5, 0}}};
   p.optimizer = optimizer;
   p.steps = steps;
   p.outputs = outputs_to(1000, steps);
@@ -63,8 +63,8 @@ std::vector<PageFigure> draw(const SelectRecord& exact, const SelectRecord& publ
 }
 
 Finding run(const Effort& effort) {
-  const SelectRecord exact = select(parameters("ngd", 20000), effort);
-  const SelectRecord published = select(parameters("published", 1000), effort);
+  const SelectRecord exact = select(parameters(lab::Optimizer::ngd, 20000), effort);
+  const SelectRecord published = select(parameters(lab::Optimizer::published, 1000), effort);
   Finding finding;
   if (effort.context.stopped() || exact.others.size() < 5 || published.others.size() < 5) return {};
   std::vector<Check>& checks = finding.checks;

@@ -30,9 +30,9 @@ constexpr double kEdge = 0.09966865249116, kFar = 300;
 constexpr double kAngles[] = {-0.3, -0.15, 0, 0.08, 0.0986, 0.1008, 0.12, 0.3};
 
 SelectRecord six_starts(const Effort& effort) {
-  SelectParameters p;
-  p.data = "example:single-local";
-  p.starts = "0,1,0;0,0.5,0;0,-0.5,0;0,-1,0;0,-1.5,0";
+  SelectSetup p;
+  p.data.name = "example:single-local";
+  p.starts = {{{0, 1, 0}, {0, 0.5, 0}, {0, -0.5, 0}, {0, -1, 0}, {0, -1.5, 0}}};
   p.steps = 1000;
   p.outputs = outputs_to(200, p.steps);
   p.local = true;
@@ -42,11 +42,10 @@ SelectRecord six_starts(const Effort& effort) {
 }
 
 SelectRecord far_starts(const Effort& effort) {
-  SelectParameters p;
-  p.data = "example:single-local";
+  SelectSetup p;
+  p.data.name = "example:single-local";
   for (double a : kAngles)
-    p.starts += fmt::format("{}{},{},0", p.starts.empty() ? "" : ";", kFar * std::cos(a),
-                            kFar * std::sin(a));
+    p.starts.values.push_back({kFar * std::cos(a), kFar * std::sin(a), 0});
   p.steps = 12000;
   return select(p, effort);
 }

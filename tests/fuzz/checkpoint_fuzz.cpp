@@ -12,7 +12,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
 #include "attractor/depth/coalescence/token_groups.hpp"
-#include "attractor/lab/checkpoint_file.hpp"
+#include "attractor/lab/checkpoint_bytes.hpp"
 #include "attractor/lab/flow/checkpoint.hpp"
 #include "attractor/observe/merge_tree.hpp"
 

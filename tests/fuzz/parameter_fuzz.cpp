@@ -5,12 +5,12 @@
 #include <string>
 
 #include "attractor/base/error.hpp"
-#include "attractor/lab/flow/flow_parameters.hpp"
+#include "attractor/lab/flow/flow_setup.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace attractor::lab;
   if (size == 0) return 0;
-  FlowParameters parameters;
+  FlowSetup parameters;
   const ParameterList all = list(parameters);
   const Parameter& parameter = all[data[0] % all.size()];
   try {

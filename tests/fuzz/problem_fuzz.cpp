@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "attractor/base/error.hpp"
-#include "attractor/training/problem_file.hpp"
+#include "attractor/files/problem_file.hpp"
 
 namespace {
 

@@ -30,12 +30,12 @@ inline LayerOutput attended(const AttentionLayer& layer, const std::vector<doubl
 /// One layer of every rule, for radial rules of every kernel.
 inline std::vector<AttentionLayer> rule_cases(std::size_t dim) {
   std::vector<AttentionLayer> layers;
-  for (const LayerRule rule : kLayerRules) {
-    if (rule != LayerRule::radial) {
+  for (const Rule rule : every<Rule>()) {
+    if (rule != Rule::radial) {
       layers.push_back({.rule = rule, .beta = 0.8, .dim = dim});
       continue;
     }
-    for (const RadialKernel kernel : kRadialKernels)
+    for (const RadialKernel kernel : every<RadialKernel>())
       for (const bool normalised : {true, false})
         layers.push_back(
             {.rule = rule, .beta = 0.8, .dim = dim, .kernel = kernel, .normalised = normalised});

@@ -21,7 +21,7 @@ inline std::string program_of(const BridgeRecord&) { return "attractor bridge"; 
 /// Calls use(result, call) with what a record's command would be.
 template <class Record, class Use>
 auto with_result(const Record& record, const Use& use) {
-  auto now = record.parameters;
+  auto now = record.setup;
   decltype(now) usual{};
   return use(result_of(record), Call{program_of(record), list(now), list(usual)});
 }
@@ -43,7 +43,7 @@ inline Result page_of(const BridgeRecord& r) { return bridge_result(r); }
 
 template <class Record>
 void write_record_page(const Record& record, const std::filesystem::path& directory) {
-  auto now = record.parameters;
+  auto now = record.setup;
   decltype(now) usual{};
   write_page(page_of(record), {program_of(record), list(now), list(usual)}, directory);
 }

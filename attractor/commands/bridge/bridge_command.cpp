@@ -2,11 +2,9 @@
 #include <optional>
 #include <utility>
 
-#include "attractor/base/error.hpp"
 #include "attractor/commands/bridge/bridge_result.hpp"
 #include "attractor/commands/registry.hpp"
 #include "attractor/lab/select/bridge_experiment.hpp"
-#include "attractor/lab/select/example_parameters.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -14,21 +12,14 @@ namespace {
 class BridgeRequest final : public Request {
  public:
   ParameterList parameters() override { return list(p_); }
-  std::vector<std::string> files() override { return problem_files(p_.data); }
-
-  void prepare(const std::vector<std::string>& given, const std::string& files_from) override {
-    if (p_.data.empty())
-      throw Error("a problem file is missing; see attractor bridge --help and attractor problem");
-    check_use(p_, given);
-    run_.emplace(p_, files_from);
-  }
+  void prepare(const std::vector<std::string>& /*given*/) override { run_.emplace(p_); }
 
   Result run(const Context& context) override {
     return bridge_result(std::move(*run_).run(context));
   }
 
  private:
-  BridgeParameters p_{};
+  BridgeSetup p_{};
   std::optional<BridgeRun> run_{};
 };
 

@@ -26,8 +26,8 @@ constexpr std::pair<const char*, double BridgeTheory::*> kTheoryColumns[] = {
     {"transition_log_time", &BridgeTheory::transition_log_time},
     {"half_log_time", &BridgeTheory::half_log_time}};
 
-Json parameters_json(const BridgeParameters& parameters) {
-  BridgeParameters copy = parameters;
+Json parameters_json(const BridgeSetup& parameters) {
+  BridgeSetup copy = parameters;
   Json json;
   for (const Parameter& p : list(copy)) json[p.name] = p.json();
   return json;
@@ -47,7 +47,7 @@ Json checkpoint_json(const BridgeCheckpoint& c) {
 }
 
 void write_header(const BridgeRecord& r, Archive& file) {
-  file.attribute("/", "parameters", std::string_view(parameters_json(r.parameters).dump()));
+  file.attribute("/", "parameters", std::string_view(parameters_json(r.setup).dump()));
   file.attribute("/", "status", flow::name(r.status));
   for (const auto& [name, field] : kTheoryColumns) file.attribute("/", name, r.theory.*field);
 }
@@ -113,7 +113,7 @@ Json bridge_values(const BridgeRecord& r) {
   const SelectRecord& t = r.training;
   Json json;
   json["status"] = flow::name(r.status);
-  json["train"] = r.parameters.train;
+  json["train"] = name(r.setup.train);
   json["inputs"] = t.problem.inputs;
   json["problem_tokens"] = t.problem.tokens;
   json["selected"] = t.selected;

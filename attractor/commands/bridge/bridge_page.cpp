@@ -30,8 +30,10 @@ constexpr std::size_t kPictures = 5;                     // checkpoints shown as
 
 // ---- In words.
 
-std::string bars(const BridgeRecord& r) { return "|" + r.parameters.train + "|"; }
-std::string best_norm(const BridgeRecord& r) { return "|" + r.parameters.train + "^{mm}|"; }
+std::string bars(const BridgeRecord& r) { return fmt::format("|{}|", r.setup.train); }
+std::string best_norm(const BridgeRecord& r) {
+  return fmt::format("|{}^{{mm}}|", r.setup.train);
+}
 
 double log10_time(const BridgeMoment& m) { return m.log_time / std::numbers::ln10; }
 
@@ -103,8 +105,8 @@ PageFigure token_pictures(const BridgeRecord& r) {
   for (std::size_t k = 0; k < titles.size(); ++k) drawn.figure.panels[k].title = titles[k];
   std::string caption = fmt::format(
       "The same tokens {}, after depth {:.4g} under the attention learnt by training time t.",
-      view.caption, r.parameters.time);
-  if (r.parameters.train == "p")
+      view.caption, r.setup.time);
+  if (r.setup.train == training::Train::p)
     caption +=
         " Young attention is warm: every token is drawn to all others. Old attention is cold: it "
         "looks at near tokens only, and distant clusters no longer feel each other.";
@@ -239,7 +241,7 @@ PageFigure cluster_figure(const BridgeRecord& r) {
   std::vector<Series> series;
   double most = 4;  // fewer would ask for ticks between whole numbers
   for (const BridgeCheckpoint& c : r.checkpoints) most = std::max(most, c.end.clusters);
-  if (r.start.dim == 2 && r.parameters.train == "p") {
+  if (r.start.dim == 2 && r.setup.train == training::Train::p) {
     series.push_back(
         line(r.checkpoints, report::kInk, "√(2β), the fastest mode on the circle", checkpoint_time,
              [](const BridgeCheckpoint& c) { return std::sqrt(2 * c.training.norm); }));
@@ -258,7 +260,7 @@ PageFigure cluster_figure(const BridgeRecord& r) {
               std::move(series),
               fmt::format("Clusters of {} tokens after depth {:.4g}, for the attention of each "
                           "checkpoint.",
-                          grouped(r.start.count()), r.parameters.time));
+                          grouped(r.start.count()), r.setup.time));
 }
 
 PageFigure entropy_figure(const BridgeRecord& r) {
@@ -303,7 +305,7 @@ std::string tiles(const BridgeRecord& r) {
                "first to last checkpoint");
   text += tile(
       "clusters", fmt::format("{:.0f} to {:.0f}", few->end.clusters, many->end.clusters),
-      fmt::format("of {} tokens, after depth {:.4g}", grouped(r.start.count()), r.parameters.time));
+      fmt::format("of {} tokens, after depth {:.4g}", grouped(r.start.count()), r.setup.time));
   if (r.status != flow::Status::complete)
     text += tile("status", status_words(r.status), std::string(flow::remedy(r.status)));
   return text + "</dl>\n";
@@ -328,7 +330,7 @@ std::string pictures(const BridgeRecord& r, const std::filesystem::path& directo
   std::string text = fmt::format(
       "<p class=\"note left\">Slide through training: where the tokens end after depth {:.4g}, "
       "under the attention learnt by time t.</p>\n<section class=\"hero\">\n",
-      r.parameters.time);
+      r.setup.time);
   text += flow_viewer(p.record, p.view);
   text += "<div class=\"stack\">\n" + stack + "</div>\n</section>\n";
   if (!pair.empty()) pair = "<div class=\"pair\">\n" + pair + "</div>\n";
@@ -364,7 +366,7 @@ std::string checkpoint_table(const BridgeRecord& r) {
 
 std::string theory(const BridgeRecord& r) {
   const std::string map =
-      r.parameters.train == "p"
+      r.setup.train == training::Train::p
           ? "Logits are <p, k> = |p| <p/|p|, k>, so |p| is an inverse temperature. Tokens on the "
             "sphere take it over: softmax attention with Q = K = V = I and β = |p|."
           : "Logits are <W x_{i}, x_{j}>: tokens on the sphere move by softmax attention with "
@@ -399,7 +401,7 @@ std::string headline(const BridgeRecord& r) {
       "Training {} until {} cools attention from β = {:.3g} to {:.3g}: the same {} tokens {} end "
       "in "
       "{} under the first checkpoint, in {} under the last",
-      r.parameters.train, when(last.log_time), first.norm, last.norm, grouped(r.start.count()),
+      r.setup.train, when(last.log_time), first.norm, last.norm, grouped(r.start.count()),
       place(r), counted(r.checkpoints.front().end.clusters, "cluster"),
       counted(r.checkpoints.back().end.clusters, "cluster"));
 }

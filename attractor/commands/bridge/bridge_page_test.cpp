@@ -11,11 +11,11 @@
 #include "attractor/base/file.hpp"
 #include "attractor/commands/bridge/bridge_numbers.hpp"
 #include "attractor/lab/flow/flow_experiment.hpp"
-#include "attractor/report/hdf5.hpp"
+#include "attractor/files/hdf5.hpp"
 #include "attractor/space/space.hpp"
-#include "attractor/tokens/npy.hpp"
+#include "attractor/files/npy.hpp"
 #include "attractor/training/examples.hpp"
-#include "attractor/training/problem_file.hpp"
+#include "attractor/files/problem_file.hpp"
 #include "tests/support/page_test.hpp"
 #include "tests/support/record_files.hpp"
 
@@ -31,8 +31,8 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 // under the first checkpoint, in two under the second.
 BridgeRecord made_up() {
   BridgeRecord r;
-  r.parameters.data = "problem.json";
-  r.parameters.time = 7;
+  r.setup.data.name = "problem.json";
+  r.setup.time = 7;
   r.training.problem = {.inputs = 1, .tokens = 3, .dim = 2};
   r.training.selected = {1};
   r.training.weights = {2 * std::log(8.0), 0};
@@ -82,8 +82,8 @@ class BridgeTest : public PageTest {
     return without_gnuplot([&] { write_record_page(record, directory_); });
   }
 
-  BridgeParameters parameters_for(const training::Problem& problem) {
-    BridgeParameters p;
+  BridgeSetup parameters_for(const training::Problem& problem) {
+    BridgeSetup p;
     p.data = (directory_ / "problem.json").string();
     training::write_problem(problem, p.data);
     p.tokens = 12;
@@ -92,7 +92,7 @@ class BridgeTest : public PageTest {
     return p;
   }
 
-  static std::string refusal(const BridgeParameters& p) {
+  static std::string refusal(const BridgeSetup& p) {
     try {
       (void)BridgeRun(p, "");
     } catch (const Error& error) {
@@ -105,14 +105,14 @@ class BridgeTest : public PageTest {
 // `attractor flow` with the same attention moves every token to the same place.
 double distance_to_flow(const BridgeRecord& r, const BridgeCheckpoint& c, const std::string& query,
                         double beta) {
-  FlowParameters flow;
+  FlowSetup flow;
   flow.beta = beta;
   flow.query = query;
   flow.tokens = r.start.count();
   flow.dim = r.start.dim;
-  flow.seed = r.parameters.seed;
-  flow.time = r.parameters.time;
-  flow.tolerance = r.parameters.tolerance;
+  flow.seed = r.setup.seed;
+  flow.time = r.setup.time;
+  flow.tolerance = r.setup.tolerance;
   const FlowRecord record = run_flow(flow, {});
   EXPECT_EQ(record.series.back().clusters, c.end.clusters);
   EXPECT_NEAR(record.series.front().attention_entropy, c.start.attention_entropy, 1e-12);
@@ -121,7 +121,7 @@ double distance_to_flow(const BridgeRecord& r, const BridgeCheckpoint& c, const 
 }
 
 TEST_F(BridgeTest, EveryCheckpointIsAFlowOfItsOwn) {
-  const BridgeParameters p = parameters_for(training::example({.name = "authors-like"}));
+  const BridgeSetup p = parameters_for(training::example({.name = "authors-like"}));
   const BridgeRecord r = run_bridge(p, {});
   ASSERT_EQ(r.status, flow::Status::complete);
   ASSERT_EQ(r.checkpoints.size(), 4u);
@@ -135,8 +135,8 @@ TEST_F(BridgeTest, EveryCheckpointIsAFlowOfItsOwn) {
 }
 
 TEST_F(BridgeTest, MatrixAsksAsInTraining) {
-  BridgeParameters p = parameters_for(training::example({.name = "self-attention"}));
-  p.train = "W";
+  BridgeSetup p = parameters_for(training::example({.name = "self-attention"}));
+  p.train = training::Train::W;
   const BridgeRecord r = run_bridge(p, {});
   ASSERT_EQ(r.status, flow::Status::complete);
   const std::size_t d = r.training.problem.dim;
@@ -150,9 +150,9 @@ TEST_F(BridgeTest, MatrixAsksAsInTraining) {
 
 TEST_F(BridgeTest, SelectedWeightStaysAboveTheBound) {
   for (const char* train : {"p", "W"}) {
-    BridgeParameters p = parameters_for(training::example({.name = "random", .queries = "unit"}));
+    BridgeSetup p = parameters_for(training::example({.name = "random", .queries = "unit"}));
     p.train = train;
-    if (p.train == "p") p = parameters_for(training::example({.name = "multi", .seed = 4}));
+    if (p.train == training::Train::p) p = parameters_for(training::example({.name = "multi", .seed = 4}));
     p.tokens = 2;
     const BridgeRecord r = run_bridge(p, {});
     ASSERT_TRUE(r.training.svm->feasible());
@@ -181,8 +181,8 @@ TEST_F(BridgeTest, SolvableCase) {
       problem.x.insert(problem.x.end(), {0, sign * static_cast<double>(k) / 16});
   problem.head.v = {1, 0};
   problem.prompt = {0, 0};
-  BridgeParameters p = parameters_for(problem);
-  p.loss = "linear";
+  BridgeSetup p = parameters_for(problem);
+  p.loss = training::Loss::linear;
   const double time = 10 - 10.0 / 9 + 2 * std::log(9.0);
   p.log10_time = std::log10(time);
   const BridgeRecord r = run_bridge(p, {});
@@ -215,17 +215,17 @@ TEST_F(BridgeTest, TwoTokensSelectFromTheStart) {
 
 TEST_F(BridgeTest, Refusals) {
   training::Problem problem = training::example({.name = "single-local"});
-  BridgeParameters p = parameters_for(problem);
+  BridgeSetup p = parameters_for(problem);
   EXPECT_EQ(refusal(p), "accepted");
   p.dim = 1;
   EXPECT_EQ(refusal(p), "dim = 1 is not allowed; allowed: 0, or 2 to 65536");
   problem.prompt = {1, 0, 0};
   p = parameters_for(problem);
   p.dim = 5;
-  p.train = "W";
+  p.train = training::Train::W;
   EXPECT_TRUE(has(refusal(p), "dim = 5 does not fit W, which is 3 x 3"));
   p = parameters_for(problem);
-  p.tokens_from = "problem";
+  p.tokens_from = TokensFrom::problem;
   EXPECT_TRUE(has(refusal(p), "token 2 of the first input is zero"));
   EXPECT_THROW(check_use(p, {"tokens"}), Error);
   EXPECT_NO_THROW(check_use(p, {"time"}));
@@ -233,8 +233,8 @@ TEST_F(BridgeTest, Refusals) {
 
 TEST_F(BridgeTest, TokensOfTheProblem) {
   const training::Problem problem = training::example({.name = "authors-like"});
-  BridgeParameters p = parameters_for(problem);
-  p.tokens_from = "problem";
+  BridgeSetup p = parameters_for(problem);
+  p.tokens_from = TokensFrom::problem;
   const BridgeRecord r = run_bridge(p, {});
   ASSERT_EQ(r.start.count(), problem.tokens);
   for (std::size_t t = 0; t < problem.tokens; ++t) {
@@ -245,7 +245,7 @@ TEST_F(BridgeTest, TokensOfTheProblem) {
 }
 
 TEST_F(BridgeTest, StopsWhenAsked) {
-  const BridgeParameters p = parameters_for(training::example({.name = "authors-like"}));
+  const BridgeSetup p = parameters_for(training::example({.name = "authors-like"}));
   EXPECT_EQ(run_bridge(p, {.stop = [] { return true; }}).status, flow::Status::interrupted);
   bool flowing = false;
   const BridgeRecord r = run_bridge(p, {.stop = [&] { return flowing; },
@@ -320,7 +320,7 @@ TEST_F(BridgeTest, EqualRecordsEqualBytes) {
 
 TEST_F(BridgeTest, EscapesWhatComesFromOutside) {
   BridgeRecord record = made_up();
-  record.parameters.data = "</pre><b>'\"&^{x}.json";
+  record.setup.data.name = "</pre><b>'\"&^{x}.json";
   const std::string text = page_without_gnuplot(record);
   EXPECT_FALSE(has(text, "<b>"));
   EXPECT_TRUE(has(text, "&lt;/pre&gt;&lt;b&gt;&#39;&quot;&amp;^{x}.json"));

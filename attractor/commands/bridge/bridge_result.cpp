@@ -26,8 +26,8 @@ std::string when(double log_time) {
 }
 
 std::string words(const BridgeRecord& r) {
-  const std::string name = r.parameters.train;
-  std::string text = command(r.parameters) + "\n\n";
+  const std::string name(attractor::name(r.setup.train));
+  std::string text = command(r.setup) + "\n\n";
   const auto row = [&](std::string_view what, const std::string& value) {
     text += fmt::format("  {:<30} {}\n", what, value);
   };
@@ -59,13 +59,13 @@ std::string not_delivered(const BridgeRecord& r) {
     const bool training = r.checkpoints.empty();
     return (fmt::format("{} {}: {}", flow::name(r.status),
                         training ? "in training" : "in a flow of tokens",
-                        training ? "lower --log10-time or raise --train-tolerance"
-                                 : "lower --time or raise --tolerance"));
+                        training ? "lower log10-time or raise train-tolerance"
+                                 : "lower time or raise tolerance"));
   }
   if (!r.training.svm->feasible())
     return (
         "no weights separate the tokens that lead now; attention has not settled: raise "
-        "--log10-time or start elsewhere (p0)");
+        "log10-time or start elsewhere (p0)");
   return "";
 }
 
@@ -76,12 +76,12 @@ Result bridge_result(BridgeRecord done) {
   const BridgeRecord& r = *record;
   if (r.status == flow::Status::interrupted)
     return {.interrupted = fmt::format("at checkpoint {}", r.checkpoints.size())};
-  Result answer{.title = "bridge, train " + r.parameters.train,
+  Result answer{.title = fmt::format("bridge, train {}", r.setup.train),
                 .headline = "Training did not come to its end",
                 .values = bridge_values(r),
                 .not_delivered = not_delivered(r),
                 .format = "attractor bridge 1",
-                .footer = ", problem: " + report::html_text(r.parameters.data)};
+                .footer = ", problem: " + report::html_text(r.setup.data.name)};
   if (r.checkpoints.empty()) return answer;  // training was not delivered
   answer.headline = headline(r);
   answer.arrays = [record](Archive& file) { write_arrays(*record, file); };

@@ -107,7 +107,7 @@ void end_before(std::size_t output, MeanfieldRecord& record) {
 
 }  // namespace
 
-void judge(const MeanfieldParameters& p, const MeanfieldKind& kind, const MeanfieldRecord& twin,
+void judge(const MeanfieldSetup& p, const MeanfieldKind& kind, const MeanfieldRecord& twin,
            MeanfieldRecord& record) {
   const double limit = most_error(p);
   const Bound bound{safety(kind)};

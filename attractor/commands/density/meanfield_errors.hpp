@@ -15,7 +15,7 @@ inline constexpr double kTwinTolerance = 1. / 8;
 /// Fills record.errors, and the smallest and largest density of a density with an axis, which are
 /// not told where modes do not tell it. If the error grows beyond most_error, the record ends
 /// before that and is unresolved.
-void judge(const MeanfieldParameters& p, const MeanfieldKind& kind, const MeanfieldRecord& twin,
+void judge(const MeanfieldSetup& p, const MeanfieldKind& kind, const MeanfieldRecord& twin,
            MeanfieldRecord& record);
 
 }  // namespace attractor::lab

@@ -12,7 +12,6 @@
 #include "attractor/commands/density/meanfield_run.hpp"
 #include "attractor/commands/density/meanfield_words.hpp"
 #include "attractor/commands/registry.hpp"
-#include "attractor/lab/number_list.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -24,151 +23,80 @@ constexpr std::size_t kDensities = 11;  // times in the table of densities
 constexpr double kMostWork = 3e9;       // of tokens^2 dim
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-ParameterList dynamics_list(MeanfieldParameters& p) {
-  const std::string group = "Dynamics";
-  return {
-      {.name = "dynamics",
-       .group = group,
-       .help = "sa: softmax attention; usa: unnormalised",
-       .target = &p.dynamics,
-       .choices = {"sa", "usa"}},
-      {.name = "dim",
-       .group = group,
-       .help = "dimension d: tokens live on S^{d-1}; 2: the circle",
-       .target = &p.dim,
-       .least = 2,
-       .most = 10'000},
-      {.name = "beta",
-       .group = group,
-       .help = "inverse temperature",
-       .target = &p.beta,
-       .least = 0,
-       .most = 1e4},
-      {.name = "noise",
-       .group = group,
-       .help = "kappa of sqrt(2 kappa) dB (spectral form)",
-       .target = &p.noise,
-       .least = 0,
-       .most = 1e6},
-  };
+void add_dynamics(MeanfieldSetup& p, ParameterList& l) {
+  l.group("Dynamics");
+  l.add("dynamics", p.dynamics, "sa: softmax attention; usa: unnormalised")
+      .among({Rule::softmax, Rule::unnormalised});
+  l.add("dim", p.dim, "dimension d: tokens live on S^{d-1}; 2: the circle").within(2, 10'000);
+  l.add("beta", p.beta, "inverse temperature").within(0, 1e4);
+  l.add("noise", p.noise, "kappa of sqrt(2 kappa) dB (spectral form)").within(0, 1e6);
 }
 
-ParameterList start_list(MeanfieldParameters& p) {
-  const std::string group = "Initial density";
-  return {
-      {.name = "start",
-       .group = group,
-       .help = "perturbed: 1 + amplitude cos(mode theta), zonal on spheres; vmf: von Mises-Fisher "
-               "bumps; wrapped-cauchy, map (theta = 2 pi u + amplitude sin 2 pi u): circle only; "
-               "tokens: from a file",
-       .target = &p.start,
-       .choices = {"perturbed", "vmf", "wrapped-cauchy", "map", "tokens"}},
-      {.name = "mode",
-       .group = group,
-       .help = "perturbed: wave number, or degree on spheres",
-       .target = &p.mode,
-       .least = 1,
-       .most = 1000},
-      {.name = "amplitude",
-       .group = group,
-       .help = "perturbed, map: relative size",
-       .target = &p.amplitude,
-       .least = -1,
-       .most = 1},
-      {.name = "concentration",
-       .group = group,
-       .help = "vmf: one for all bumps or one for each, 0 to 1e6",
-       .target = &p.concentration,
-       .words = "comma-separated numbers"},
-      {.name = "centres",
-       .group = group,
-       .help = "vmf: angles in radians on the circle; three coordinates for each centre on S^2; "
-               "default: one bump at angle 0, or about the axis",
-       .target = &p.centres,
-       .words = "comma-separated numbers"},
-      {.name = "weights",
-       .group = group,
-       .help = "vmf: one for each bump (default equal)",
-       .target = &p.weights,
-       .words = "comma-separated numbers"},
-      {.name = "order",
-       .group = group,
-       .help = "wrapped-cauchy: order parameter R at the start",
-       .target = &p.order,
-       .least = 0,
-       .most = 0.999},
-      {.name = "tokens-file",
-       .group = group,
-       .help = "tokens: one token a row",
-       .target = &p.tokens_file,
-       .words = ".npy or HDF5[:/dataset]"},
-  };
+void add_start(MeanfieldSetup& p, ParameterList& l) {
+  l.group("Initial density");
+  l.add("start", p.start,
+        "perturbed: 1 + amplitude cos(mode theta), zonal on spheres; vmf: von Mises-Fisher bumps; "
+        "wrapped-cauchy, map (theta = 2 pi u + amplitude sin 2 pi u): circle only; tokens: from a "
+        "file");
+  l.add("mode", p.mode, "perturbed: wave number, or degree on spheres")
+      .within(1, 1000)
+      .used_by("start", {"perturbed"});
+  l.add("amplitude", p.amplitude, "perturbed, map: relative size")
+      .within(-1, 1)
+      .used_by("start", {"perturbed", "map"});
+  l.add("concentration", p.concentration, "vmf: one for all bumps or one for each, 0 to 1e6")
+      .within(-1e300, 1e300)
+      .allow("comma-separated numbers")
+      .used_by("start", {"vmf"});
+  l.add("centres", p.centres,
+        "vmf: angles in radians on the circle; three coordinates for each centre on S^2; default: "
+        "one bump at angle 0, or about the axis")
+      .within(-1e300, 1e300)
+      .allow("comma-separated numbers")
+      .used_by("start", {"vmf"});
+  l.add("weights", p.weights, "vmf: one for each bump (default equal)")
+      .within(-1e300, 1e300)
+      .allow("comma-separated numbers")
+      .used_by("start", {"vmf"});
+  l.add("order", p.order, "wrapped-cauchy: order parameter R at the start")
+      .within(0, 0.999)
+      .used_by("start", {"wrapped-cauchy"});
+  l.add("tokens-file", p.tokens_file, "tokens: one token a row").used_by("start", {"tokens"});
 }
 
-ParameterList solver_list(MeanfieldParameters& p) {
-  const std::string group = "Time and accuracy";
-  return {
-      {.name = "time",
-       .group = group,
-       .help = "end time",
-       .target = &p.time,
-       .least = 0,
-       .most = 1e6},
-      {.name = "outputs",
-       .group = group,
-       .help = "number of equal times at which all is measured",
-       .target = &p.outputs,
-       .least = 1,
-       .most = 2000},
-      {.name = "tolerance",
-       .group = group,
-       .help = "error of a mode or label per unit of time",
-       .target = &p.tolerance,
-       .least = 1e-14,
-       .most = 0.01},
-      {.name = "form",
-       .group = group,
-       .help = "spectral: modes of the density; labels: moving points that carry it, which survive "
-               "concentration; auto: spectral where there is a choice",
-       .target = &p.form,
-       .choices = {"auto", "spectral", "labels"}},
-      {.name = "symmetry",
-       .group = group,
-       .help = "zonal: the density keeps an axis; none: circle, S^2 or tokens; auto: zonal for "
-               "dim > 2 unless centres or tokens are given",
-       .target = &p.symmetry,
-       .choices = {"auto", "zonal", "none"}},
-      {.name = "modes",
-       .group = group,
-       .help = "modes (on spheres 1024 at most), or labels (16 at least; on S^2 8 to 100 heights "
-               "of a grid); 0: modes are doubled as needed, up to 1024 on the circle and 256 with "
-               "an axis, or 2048 labels on the circle, 512 with an axis, 20 heights",
-       .target = &p.modes,
-       .most = 100'000},
-  };
+void add_solver(MeanfieldSetup& p, ParameterList& l) {
+  l.group("Time and accuracy");
+  l.add("time", p.time, "end time").within(0, 1e6);
+  l.add("outputs", p.outputs, "number of equal times at which all is measured").within(1, 2000);
+  l.add("tolerance", p.tolerance, "error of a mode or label per unit of time").within(1e-14, 0.01);
+  l.add("form", p.form,
+        "spectral: modes of the density; labels: moving points that carry it, which survive "
+        "concentration; auto: spectral where there is a choice");
+  l.add("symmetry", p.symmetry,
+        "zonal: the density keeps an axis; none: circle, S^2 or tokens; auto: zonal for dim > 2 "
+        "unless centres or tokens are given");
+  l.add("modes", p.modes,
+        "modes (on spheres 1024 at most), or labels (16 at least; on S^2 8 to 100 heights of a "
+        "grid); 0: modes are doubled as needed, up to 1024 on the circle and 256 with an axis, or "
+        "2048 labels on the circle, 512 with an axis, 20 heights")
+      .within(0, 100'000);
 }
 
-ParameterList comparison_list(MeanfieldParameters& p) {
-  const std::string group = "Comparison with tokens";
-  return {
-      {.name = "compare-particles",
-       .group = group,
-       .help = "numbers n of independent tokens to compare with the density at the end",
-       .target = &p.compare_particles,
-       .words = "comma-separated whole numbers, 2 to 1000000; on spheres n^2 dim <= 3e9"},
-      {.name = "replicates",
-       .group = group,
-       .help = "independent sets of tokens for each n",
-       .target = &p.replicates,
-       .least = 2,
-       .most = 100'000},
-      {.name = "seed", .group = group, .help = "seed of every random draw", .target = &p.seed},
-  };
+void add_comparison(MeanfieldSetup& p, ParameterList& l) {
+  l.group("Comparison with tokens");
+  l.add("compare-particles", p.compare_particles,
+        "numbers n of independent tokens to compare with the density at the end")
+      .within(2, 1e6)
+      .allow("comma-separated whole numbers, 2 to 1000000; on spheres n^2 dim <= 3e9");
+  l.add("replicates", p.replicates, "independent sets of tokens for each n")
+      .within(2, 100'000)
+      .used_if(!p.compare_particles.empty(), "compare-particles");
+  l.add("seed", p.seed, "seed of every random draw");
 }
 
-std::vector<std::size_t> particle_numbers(const MeanfieldParameters& p, const MeanfieldKind& kind) {
+std::vector<std::size_t> particle_numbers(const MeanfieldSetup& p, const MeanfieldKind& kind) {
   std::vector<std::size_t> result;
-  for (const double n : number_list("compare-particles", p.compare_particles, 2, 1e6)) {
+  for (const double n : p.compare_particles) {
     if (n != std::floor(n))
       throw Error(fmt::format("compare-particles: {} is not a whole number", n));
     result.push_back(static_cast<std::size_t>(n));
@@ -194,7 +122,7 @@ struct Compared {
   double label_error = 0;  // of the order parameter of the labels that stand for the density
 };
 
-Compared compare(const MeanfieldParameters& p, const MeanfieldKind& kind,
+Compared compare(const MeanfieldSetup& p, const MeanfieldKind& kind,
                  const MeanfieldRecord& record, std::vector<std::size_t> tokens,
                  const Context& context) {
   context.tell(0.5, "tokens for comparison");
@@ -217,15 +145,15 @@ Compared compare(const MeanfieldParameters& p, const MeanfieldKind& kind,
 /// Tokens cannot be told from the density closer than the density is known.
 std::string what_comparison_failed(const Compared& compared) {
   if (!compared.labels_complete)
-    return "the labels that tokens are compared with did not reach the end; shorten --time or "
-           "loosen --tolerance";
-  if (!compared.rows.complete) return "a run of tokens did not reach its time; loosen --tolerance";
+    return "the labels that tokens are compared with did not reach the end; shorten time or loosen "
+           "tolerance";
+  if (!compared.rows.complete) return "a run of tokens did not reach its time; loosen tolerance";
   for (const ComparisonRow& row : compared.rows.rows)
     if (!(compared.label_error <= 0.1 * row.rms_moment))
       return fmt::format(
           "{} tokens are as close to the density ({:.1e}) as the labels that stand for it "
           "({:.1e}); "
-          "compare fewer, or take --form labels with more --modes",
+          "compare fewer, or take form labels with more modes",
           row.tokens, row.rms_moment, compared.label_error);
   return "";
 }
@@ -244,7 +172,7 @@ void add_comparison(const Comparison& comparison, Result& answer) {
   answer.tables.push_back(std::move(table));
 }
 
-void add_history(const MeanfieldParameters& p, const MeanfieldRecord& r, Result& answer) {
+void add_history(const MeanfieldSetup& p, const MeanfieldRecord& r, Result& answer) {
   Table history{.name = "history",
                 .title = "History",
                 .columns = {"time", "order_parameter", "energy", "log_energy", "entropy",
@@ -268,7 +196,7 @@ void add_history(const MeanfieldParameters& p, const MeanfieldRecord& r, Result&
   answer.tables.push_back(std::move(density));
 }
 
-void add_values(const MeanfieldParameters& p, const MeanfieldKind& kind, const MeanfieldRecord& r,
+void add_values(const MeanfieldSetup& p, const MeanfieldKind& kind, const MeanfieldRecord& r,
                 Result& answer) {
   const MeanfieldMoment none{kNan, kNan, kNan, kNan, kNan, kNan, kNan, kNan};
   // Short of the end there is no value at the end.
@@ -289,7 +217,7 @@ void add_values(const MeanfieldParameters& p, const MeanfieldKind& kind, const M
   v["log_energy"] = number(end.log_energy);
   v["entropy"] = number(end.entropy);
   v["free_energy"] = number(free_energy(p, end));
-  if (p.start == "perturbed") {
+  if (p.start == StartLaw::perturbed) {
     v["growth_measured"] = number(r.complete() ? r.growth_measured : kNan);
     v["growth_linear"] = number(r.growth_linear);
     v["growth_error"] = number(r.errors.growth);
@@ -302,20 +230,29 @@ void add_values(const MeanfieldParameters& p, const MeanfieldKind& kind, const M
 
 }  // namespace
 
-ParameterList list(MeanfieldParameters& p) {
-  ParameterList all;
-  for (ParameterList part : {dynamics_list(p), start_list(p), solver_list(p), comparison_list(p)})
-    all.insert(all.end(), part.begin(), part.end());
-  return all;
+std::span<const std::string_view> names(StartLaw) {
+  static constexpr std::string_view kNames[] = {"perturbed", "vmf", "wrapped-cauchy", "map",
+                                                "tokens"};
+  return kNames;
 }
 
-std::vector<std::string> input_files(const MeanfieldParameters& p) {
-  return p.tokens_file.empty() ? std::vector<std::string>{} : std::vector{p.tokens_file};
+std::span<const std::string_view> names(DensityForm) {
+  static constexpr std::string_view kNames[] = {"spectral", "labels"};
+  return kNames;
 }
 
-Result ask(const MeanfieldParameters& asked, const Context& context) {
-  MeanfieldParameters p = asked;
-  p.tokens_file = context.place(p.tokens_file);
+std::span<const std::string_view> names(Symmetry) {
+  static constexpr std::string_view kNames[] = {"zonal", "none"};
+  return kNames;
+}
+
+ParameterList list(MeanfieldSetup& p) {
+  ParameterList l;
+  for (const auto add : {add_dynamics, add_start, add_solver, add_comparison}) add(p, l);
+  return l;
+}
+
+Result ask(const MeanfieldSetup& p, const Context& context) {
   const MeanfieldKind kind = kind_of(p);
   const std::vector<std::size_t> tokens = particle_numbers(p, kind);
   const MeanfieldRecord record = run_meanfield(p, kind, context);
@@ -342,7 +279,7 @@ Command meanfield_command() {
           "  attractor meanfield --beta 1 --start map --time 1 --compare-particles 64,256,1024\n"
           "  attractor meanfield --dim 8 --dynamics usa --beta 2 --start vmf --time 0.2\n"
           "Theory: docs/theory/mean_field.md.",
-      .make = ask_request<MeanfieldParameters>};
+      .make = ask_request<MeanfieldSetup>};
 }
 
 }  // namespace attractor::lab

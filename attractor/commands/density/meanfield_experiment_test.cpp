@@ -7,7 +7,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/stability/sphere_spectrum.hpp"
-#include "attractor/tokens/npy.hpp"
+#include "attractor/files/npy.hpp"
 #include "tests/support/page_test.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -37,7 +37,7 @@ TEST(MeanfieldExperiment, GivesTheNumbersOfTheoryA2InBothForms) {
                           {"usa", 4, 0.1, 0.3093931020249}}) {
       const Result answer = ask({.dynamics = c.dynamics,
                                  .beta = c.beta,
-                                 .start = "map",
+                                 .start = StartLaw::map,
                                  .amplitude = 0.5,
                                  .time = c.time,
                                  .outputs = 4,
@@ -72,17 +72,17 @@ TEST(MeanfieldExperiment, MeasuresTheLinearGrowth) {
 }
 
 TEST(MeanfieldExperiment, FormsAndSymmetriesAgree) {
-  const MeanfieldParameters bump{.dynamics = "usa",
+  const MeanfieldSetup bump{.dynamics = Rule::unnormalised,
                                  .dim = 3,
                                  .beta = 2,
-                                 .start = "vmf",
-                                 .concentration = "1",
+                                 .start = StartLaw::vmf,
+                                 .concentration = {1},
                                  .time = 0.1,
                                  .outputs = 2,
                                  .tolerance = 1e-11};
-  MeanfieldParameters labels = bump, general = bump;
-  labels.form = "labels";
-  general.symmetry = "none";
+  MeanfieldSetup labels = bump, general = bump;
+  labels.form = DensityForm::labels;
+  general.symmetry = Symmetry::none;
   const Result spectral = ask(bump, {}), label = ask(labels, {}), grid = ask(general, {});
   for (const char* name : {"order_parameter", "log_energy"}) {
     EXPECT_NEAR(value(label, name), value(spectral, name), 1e-9) << name;
@@ -90,8 +90,8 @@ TEST(MeanfieldExperiment, FormsAndSymmetriesAgree) {
   }
   EXPECT_EQ(spectral.values["form"], "spectral");
   EXPECT_EQ(grid.values["form"], "labels");
-  MeanfieldParameters circle{.time = 0.3, .tolerance = 1e-12}, zonal = circle;
-  zonal.symmetry = "zonal";
+  MeanfieldSetup circle{.time = 0.3, .tolerance = 1e-12}, zonal = circle;
+  zonal.symmetry = Symmetry::zonal;
   EXPECT_NEAR(value(ask(circle, {}), "order_parameter"), value(ask(zonal, {}), "order_parameter"),
               1e-10);
 }
@@ -100,7 +100,7 @@ TEST(MeanfieldExperiment, NoiseLowersTheFreeEnergyToTheStationaryState) {
   const double critical =
       meanfield::sphere_spectrum(2, 1, 2).pull[1] * meanfield::sphere_spectrum(2, 1, 2).lambda0();
   const Result answer = ask(
-      {.dynamics = "usa", .beta = 1, .noise = 0.5 * critical, .amplitude = 0.4, .time = 60}, {});
+      {.dynamics = Rule::unnormalised, .beta = 1, .noise = 0.5 * critical, .amplitude = 0.4, .time = 60}, {});
   EXPECT_NEAR(value(answer, "order_parameter"), 0.90497698810, 1e-8) << answer.not_delivered;
   const Table& history = table(answer, "history");
   for (std::size_t k = 1; k < history.rows.size(); ++k)
@@ -109,9 +109,9 @@ TEST(MeanfieldExperiment, NoiseLowersTheFreeEnergyToTheStationaryState) {
 
 TEST(MeanfieldExperiment, ComparesWithTokens) {
   const Result answer = ask({.beta = 1,
-                             .start = "map",
+                             .start = StartLaw::map,
                              .amplitude = 0.5,
-                             .compare_particles = "64,512",
+                             .compare_particles = {64, 512},
                              .replicates = 48},
                             {});
   EXPECT_NEAR(value(answer, "slope"), -0.5, 3 * value(answer, "slope_error"));
@@ -129,7 +129,7 @@ TEST(MeanfieldExperiment, SaysWhenTheDensityIsTooSharp) {
                              .time = 20,
                              .outputs = 5,
                              .tolerance = 1e-8,
-                             .form = "labels",
+                             .form = DensityForm::labels,
                              .modes = 512},
                             {});
   EXPECT_TRUE(labels.not_delivered.empty());
@@ -139,19 +139,19 @@ TEST(MeanfieldExperiment, SaysWhenTheDensityIsTooSharp) {
 TEST(MeanfieldExperiment, AnsweredDensitiesAreResolved) {
   // Densities of m-fold symmetry: few modes are excited, and the last ones never.
   struct Case {
-    MeanfieldParameters p;
+    MeanfieldSetup p;
     std::uint64_t few, many;
   };
   const Case cases[] = {
       {{.beta = 18, .mode = 6, .time = 4, .outputs = 8}, 16, 400},
       {{.beta = 30, .mode = 9, .amplitude = 0.3, .time = 2.5, .outputs = 8}, 24, 400},
-      {{.dynamics = "usa", .beta = 9, .mode = 5, .amplitude = -0.4, .time = 1e-3, .outputs = 8},
+      {{.dynamics = Rule::unnormalised, .beta = 9, .mode = 5, .amplitude = -0.4, .time = 1e-3, .outputs = 8},
        16,
        200},
       {{.dim = 3, .beta = 12, .mode = 4, .amplitude = 0.5, .time = 2, .outputs = 8}, 12, 100},
-      {{.dim = 2, .beta = 18, .mode = 6, .time = 3, .outputs = 8, .symmetry = "zonal"}, 16, 150}};
+      {{.dim = 2, .beta = 18, .mode = 6, .time = 3, .outputs = 8, .symmetry = Symmetry::zonal}, 16, 150}};
   for (const auto& [p, few, many] : cases) {
-    MeanfieldParameters less = p, more = p;
+    MeanfieldSetup less = p, more = p;
     less.modes = few;
     more.modes = many;
     more.tolerance = 1e-11;
@@ -170,12 +170,12 @@ TEST(MeanfieldExperiment, AnsweredDensitiesAreResolved) {
 }
 
 TEST(MeanfieldExperiment, TakesNoMoreModesThanItNeeds) {
-  EXPECT_LE(value(ask({.start = "map"}, {}), "modes"), 64);
-  EXPECT_LE(value(ask({.start = "map", .amplitude = 0.5}, {}), "modes"), 128);
+  EXPECT_LE(value(ask({.start = StartLaw::map}, {}), "modes"), 64);
+  EXPECT_LE(value(ask({.start = StartLaw::map, .amplitude = 0.5}, {}), "modes"), 128);
   // Loose steps leave noise of their tolerance in the last modes, which more modes would not cure.
   for (const double tolerance : {1e-4, 1e-6, 1e-8})
     EXPECT_LE(
-        value(ask({.beta = 9, .start = "vmf", .concentration = "100", .tolerance = tolerance}, {}),
+        value(ask({.beta = 9, .start = StartLaw::vmf, .concentration = {100}, .tolerance = tolerance}, {}),
               "modes"),
         256)
         << tolerance;
@@ -184,7 +184,7 @@ TEST(MeanfieldExperiment, TakesNoMoreModesThanItNeeds) {
 TEST(MeanfieldExperiment, ErrorsAreTheWorstOfTheRun) {
   // The order parameter of labels errs on the way and not at the end, when all are on one point.
   const Result answer = ask(
-      {.beta = 4, .amplitude = 0.9, .time = 20, .outputs = 20, .form = "labels", .modes = 256}, {});
+      {.beta = 4, .amplitude = 0.9, .time = 20, .outputs = 20, .form = DensityForm::labels, .modes = 256}, {});
   EXPECT_NEAR(value(answer, "order_parameter"), 1, 1e-9);
   EXPECT_GT(value(answer, "order_error"), 1e-6);
 }
@@ -192,7 +192,7 @@ TEST(MeanfieldExperiment, ErrorsAreTheWorstOfTheRun) {
 TEST(MeanfieldExperiment, AGrowthLostInTheErrorIsTold) {
   // An amplitude far below the tolerance: one long step, and as long a one at any tolerance.
   for (const double beta : {4.0, 16.0}) {
-    const MeanfieldParameters p{
+    const MeanfieldSetup p{
         .beta = beta, .mode = 3, .amplitude = 1e-9, .outputs = 2, .tolerance = 1e-4};
     const Result lost = ask(p, {});
     const double off = std::abs(value(lost, "growth_measured") - value(lost, "growth_linear"));
@@ -203,28 +203,28 @@ TEST(MeanfieldExperiment, AGrowthLostInTheErrorIsTold) {
 }
 
 TEST(MeanfieldExperiment, AStartTooSharpIsNoAnswer) {
-  const MeanfieldParameters cases[] = {
-      {.start = "vmf", .concentration = "1e6", .time = 0},
-      {.start = "vmf", .concentration = "3e5", .time = 0.01, .modes = 300},
-      {.start = "wrapped-cauchy", .order = 0.995, .time = 0},
-      {.dim = 3, .start = "vmf", .concentration = "1e6", .time = 0},
-      {.dim = 3, .start = "vmf", .concentration = "1e5", .symmetry = "none"},
-      {.dynamics = "usa", .dim = 3, .start = "vmf", .concentration = "3e3", .symmetry = "none"}};
-  for (const MeanfieldParameters& c : cases) {
+  const MeanfieldSetup cases[] = {
+      {.start = StartLaw::vmf, .concentration = {1e6}, .time = 0},
+      {.start = StartLaw::vmf, .concentration = {3e5}, .time = 0.01, .modes = 300},
+      {.start = StartLaw::wrapped_cauchy, .order = 0.995, .time = 0},
+      {.dim = 3, .start = StartLaw::vmf, .concentration = {1e6}, .time = 0},
+      {.dim = 3, .start = StartLaw::vmf, .concentration = {1e5}, .symmetry = Symmetry::none},
+      {.dynamics = Rule::unnormalised, .dim = 3, .start = StartLaw::vmf, .concentration = {3e3}, .symmetry = Symmetry::none}};
+  for (const MeanfieldSetup& c : cases) {
     const Result answer = ask(c, {});
     EXPECT_SAYS(answer.not_delivered, "too sharp for");
     EXPECT_SAYS(answer.not_delivered, "more --modes");
     EXPECT_TRUE(answer.values["order_parameter"].is_null());
   }
-  const Result enough = ask({.start = "vmf", .concentration = "1e6", .time = 0, .modes = 8192}, {});
+  const Result enough = ask({.start = StartLaw::vmf, .concentration = {1e6}, .time = 0, .modes = 8192}, {});
   EXPECT_TRUE(enough.not_delivered.empty());
   EXPECT_GT(value(enough, "smallest_density"), -1e-9);
   // Equal angles may all miss a sharp start; equal weights do not.
-  const Result labels = ask({.dynamics = "usa",
-                             .start = "vmf",
-                             .concentration = "1e5",
+  const Result labels = ask({.dynamics = Rule::unnormalised,
+                             .start = StartLaw::vmf,
+                             .concentration = {1e5},
                              .time = 0,
-                             .form = "labels",
+                             .form = DensityForm::labels,
                              .modes = 64},
                             {});
   EXPECT_TRUE(labels.not_delivered.empty()) << labels.not_delivered;
@@ -236,7 +236,7 @@ TEST(MeanfieldExperiment, OnlyUnnormalisedAttentionHasAFreeEnergy) {
   EXPECT_TRUE(softmax.values["free_energy"].is_null());
   ASSERT_EQ(softmax.remarks.size(), 1U);
   EXPECT_SAYS(softmax.remarks[0], "no free energy");
-  const Result labels = ask({.dynamics = "usa", .beta = 1, .time = 0.1, .form = "labels"}, {});
+  const Result labels = ask({.dynamics = Rule::unnormalised, .beta = 1, .time = 0.1, .form = DensityForm::labels}, {});
   EXPECT_EQ(value(labels, "free_energy"), -value(labels, "energy"));  // without noise
 }
 
@@ -252,34 +252,34 @@ TEST(MeanfieldExperiment, StartsWithModesBeyondTheFirstTry) {
 }
 
 TEST(MeanfieldExperiment, RefusesWordsThatDoNotGoTogether) {
-  const std::pair<MeanfieldParameters, const char*> cases[] = {
-      {{.dim = 3, .start = "map"}, "circle"},
-      {{.start = "tokens"}, "tokens-file"},
-      {{.start = "tokens", .form = "spectral"}, "labels"},
-      {{.noise = 0.1, .form = "labels"}, "noise"},
-      {{.noise = 0.1, .compare_particles = "10"}, "noise"},
-      {{.compare_particles = "10.5"}, "whole"},
-      {{.compare_particles = "1"}, "compare-particles"},
-      {{.dim = 5, .symmetry = "none"}, "dim = 5"},
-      {{.dim = 3, .start = "vmf", .centres = "1,0"}, "centres"},
-      {{.start = "vmf", .concentration = "1,2"}, "concentration"},
-      {{.start = "vmf", .concentration = "-1"}, "concentration"},
-      {{.start = "vmf", .centres = "0,1", .symmetry = "zonal"}, "axis"},
-      {{.start = "map", .amplitude = 1}, "amplitude"},
+  const std::pair<MeanfieldSetup, const char*> cases[] = {
+      {{.dim = 3, .start = StartLaw::map}, "circle"},
+      {{.start = StartLaw::tokens}, "tokens-file"},
+      {{.start = StartLaw::tokens, .form = DensityForm::spectral}, "labels"},
+      {{.noise = 0.1, .form = DensityForm::labels}, "noise"},
+      {{.noise = 0.1, .compare_particles = {10}}, "noise"},
+      {{.compare_particles = {10.5}}, "whole"},
+      {{.compare_particles = {1}}, "compare-particles"},
+      {{.dim = 5, .symmetry = Symmetry::none}, "dim = 5"},
+      {{.dim = 3, .start = StartLaw::vmf, .centres = {1, 0}}, "centres"},
+      {{.start = StartLaw::vmf, .concentration = {1, 2}}, "concentration"},
+      {{.start = StartLaw::vmf, .concentration = {-1}}, "concentration"},
+      {{.start = StartLaw::vmf, .centres = {0, 1}, .symmetry = Symmetry::zonal}, "axis"},
+      {{.start = StartLaw::map, .amplitude = 1}, "amplitude"},
       {{.modes = 1}, "modes"},
-      {{.form = "labels", .modes = 2}, "16 to"},
-      {{.mode = 30, .form = "labels", .modes = 64}, "120 to"},
-      {{.dim = 3, .symmetry = "none", .modes = 4}, "8 to 100"},
-      {{.dim = 3, .symmetry = "none", .modes = 100'000}, "8 to 100"},
+      {{.form = DensityForm::labels, .modes = 2}, "16 to"},
+      {{.mode = 30, .form = DensityForm::labels, .modes = 64}, "120 to"},
+      {{.dim = 3, .symmetry = Symmetry::none, .modes = 4}, "8 to 100"},
+      {{.dim = 3, .symmetry = Symmetry::none, .modes = 100'000}, "8 to 100"},
       {{.order = 0.5}, "wrapped-cauchy"},
       {{.tokens_file = "x.npy"}, "start tokens"},
       {{.replicates = 7}, "compare-particles"},
-      {{.start = "vmf", .mode = 3}, "start perturbed"},
-      {{.start = "vmf", .amplitude = 0.3}, "start perturbed"},
-      {{.concentration = "3"}, "start vmf"},
-      {{.centres = "3"}, "start vmf"},
-      {{.weights = "3"}, "start vmf"},
-      {{.dim = 3, .compare_particles = "100000"}, "2 to 31622"},
+      {{.start = StartLaw::vmf, .mode = 3}, "start perturbed"},
+      {{.start = StartLaw::vmf, .amplitude = 0.3}, "start perturbed"},
+      {{.concentration = {3}}, "start vmf"},
+      {{.centres = {3}}, "start vmf"},
+      {{.weights = {3}}, "start vmf"},
+      {{.dim = 3, .compare_particles = {100000}}, "2 to 31622"},
   };
   for (const auto& [parameters, word] : cases) {
     try {
@@ -295,7 +295,7 @@ TEST(MeanfieldExperiment, TellsTheSmallestDensityInAnyDimensionOrNone) {
   for (const std::uint64_t dim : {3U, 30U, 1000U, 10'000U}) {
     const Result start = ask({.dim = dim, .time = 0}, {});
     EXPECT_NEAR(value(start, "smallest_density"), 0.9, 1e-12) << dim;
-    const Result bump = ask({.dim = dim, .start = "vmf", .concentration = "1", .time = 0}, {});
+    const Result bump = ask({.dim = dim, .start = StartLaw::vmf, .concentration = {1}, .time = 0}, {});
     const double mean = meanfield::sphere_spectrum(dim, 1, 2).lambda0();  // of e^{t}
     EXPECT_NEAR(value(bump, "smallest_density"), std::exp(-1) / mean, 1e-10) << dim;
     const Result later = ask({.dim = dim}, {});
@@ -313,17 +313,17 @@ TEST(MeanfieldExperiment, TellsTheSmallestDensityInAnyDimensionOrNone) {
 }
 
 TEST(MeanfieldExperiment, GivesUpWhereTheEndIsOutOfReach) {
-  const Result labels = ask({.dynamics = "usa", .beta = 100, .form = "labels", .modes = 128}, {});
+  const Result labels = ask({.dynamics = Rule::unnormalised, .beta = 100, .form = DensityForm::labels, .modes = 128}, {});
   EXPECT_SAYS(labels.not_delivered, "2.69e+43 of them");
   EXPECT_SAYS(labels.not_delivered, "shorten --time");
   EXPECT_TRUE(labels.values["order_parameter"].is_null());
-  const Result spectral = ask({.dynamics = "usa", .beta = 1000}, {});
+  const Result spectral = ask({.dynamics = Rule::unnormalised, .beta = 1000}, {});
   EXPECT_SAYS(spectral.not_delivered, "natural units e^-beta; time = 1 is 10^434 of them");
 }
 
 TEST(MeanfieldExperiment, StopsBetweenReplicates) {
   std::atomic<int> asked = 0;
-  const Result answer = ask({.compare_particles = "100000", .replicates = 10'000},
+  const Result answer = ask({.compare_particles = {100000}, .replicates = 10'000},
                             {.stop = [&] { return ++asked > 5000; }});
   EXPECT_FALSE(answer.not_delivered.empty());
 }
@@ -338,19 +338,19 @@ class MeanfieldPage : public PageTest {};
 TEST_F(MeanfieldPage, MovesGivenTokens) {
   const std::string file = (directory_ / "tokens.npy").string();
   write_npy(file, {.shape = {2, 2}, .data = {1, 0, std::cos(2.0), std::sin(2.0)}});
-  const Result answer = ask({.beta = 0, .start = "tokens", .tokens_file = file, .time = 1.5}, {});
+  const Result answer = ask({.beta = 0, .start = StartLaw::tokens, .tokens_file = file, .time = 1.5}, {});
   EXPECT_NEAR(value(answer, "order_parameter"), std::cos(0.6689000994797 / 2), 1e-10);
   EXPECT_LT(value(answer, "order_error"), 1e-8);  // of the steps; tokens are what they are
   EXPECT_TRUE(answer.values["density_error"].is_null());
-  EXPECT_THROW(ask({.dim = 3, .start = "tokens", .tokens_file = file}, {}), Error);
+  EXPECT_THROW(ask({.dim = 3, .start = StartLaw::tokens, .tokens_file = file}, {}), Error);
 }
 
 TEST_F(MeanfieldPage, ShowsItsFigures) {
-  const Result answer = ask({.dynamics = "usa",
+  const Result answer = ask({.dynamics = Rule::unnormalised,
                              .beta = 2,
                              .time = 0.2,
                              .outputs = 5,
-                             .compare_particles = "20,80",
+                             .compare_particles = {20, 80},
                              .replicates = 4},
                             {});
   const std::vector<PageFigure> figures = answer.draw();
@@ -362,7 +362,7 @@ TEST_F(MeanfieldPage, ShowsItsFigures) {
       EXPECT_FALSE(panel.y.label.empty());
     }
   }
-  MeanfieldParameters now, usual;
+  MeanfieldSetup now, usual;
   const std::string page = without_gnuplot([&] {
     write_result(answer, {"attractor meanfield", list(now), list(usual)}, 0, directory_);
   });

@@ -93,7 +93,7 @@ PageFigure order_figure(const MeanfieldRecord& r) {
                         "0: tokens balance each other; 1: all of them are on one point.");
 }
 
-PageFigure free_energy_figure(const MeanfieldParameters& p, const MeanfieldRecord& r) {
+PageFigure free_energy_figure(const MeanfieldSetup& p, const MeanfieldRecord& r) {
   Series series = curve(report::kPurple, 2.4);
   for (const MeanfieldMoment& m : r.history) add_point(series, m.time, free_energy(p, m));
   return history_figure("free-energy", "Free energy", {.label = "F"}, std::move(series),
@@ -143,13 +143,13 @@ PageFigure comparison_figure(const Comparison& c) {
 
 }  // namespace
 
-double free_energy(const MeanfieldParameters& p, const MeanfieldMoment& moment) {
-  if (p.dynamics != "usa") return std::numeric_limits<double>::quiet_NaN();
+double free_energy(const MeanfieldSetup& p, const MeanfieldMoment& moment) {
+  if (p.dynamics != Rule::unnormalised) return std::numeric_limits<double>::quiet_NaN();
   const double order = p.noise > 0 ? p.noise * moment.entropy : 0;  // labels know no entropy
   return order - std::exp(moment.log_energy);
 }
 
-std::vector<PageFigure> meanfield_figures(const MeanfieldParameters& p, const MeanfieldKind& kind,
+std::vector<PageFigure> meanfield_figures(const MeanfieldSetup& p, const MeanfieldKind& kind,
                                           const MeanfieldRecord& record,
                                           const Comparison& comparison) {
   std::vector<PageFigure> figures;
@@ -160,7 +160,7 @@ std::vector<PageFigure> meanfield_figures(const MeanfieldParameters& p, const Me
     figures.push_back(profile_figure(kind, record));
   }
   if (moved) figures.push_back(order_figure(record));
-  if (moved && p.noise > 0 && p.dynamics == "usa") figures.push_back(free_energy_figure(p, record));
+  if (moved && p.noise > 0 && p.dynamics == Rule::unnormalised) figures.push_back(free_energy_figure(p, record));
   if (comparison.rows.size() > 1) figures.push_back(comparison_figure(comparison));
   return figures;
 }

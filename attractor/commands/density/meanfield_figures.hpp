@@ -10,12 +10,12 @@
 namespace attractor::lab {
 
 /// `comparison` without rows: tokens were not asked for.
-std::vector<PageFigure> meanfield_figures(const MeanfieldParameters& p, const MeanfieldKind& kind,
+std::vector<PageFigure> meanfield_figures(const MeanfieldSetup& p, const MeanfieldKind& kind,
                                           const MeanfieldRecord& record,
                                           const meanfield::Comparison& comparison);
 
 /// F = kappa E ln(density) - energy, which unnormalised attention with noise lowers for ever. NaN
 /// for softmax attention, which descends none in the Wasserstein metric.
-double free_energy(const MeanfieldParameters& p, const MeanfieldMoment& moment);
+double free_energy(const MeanfieldSetup& p, const MeanfieldMoment& moment);
 
 }  // namespace attractor::lab

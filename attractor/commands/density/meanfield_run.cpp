@@ -33,15 +33,15 @@ struct LinearPhase {
   bool known() const { return end.mantissa() > 0; }
 };
 
-LinearPhase linear_phase(const MeanfieldParameters& p) {
-  if (p.start != "perturbed" || p.amplitude == 0 || p.time == 0) return {};
+LinearPhase linear_phase(const MeanfieldSetup& p) {
+  if (p.start != StartLaw::perturbed || p.amplitude == 0 || p.time == 0) return {};
   const meanfield::Stability s = meanfield::stability(
-      {.rule = rule_named(p.dynamics), .dim = p.dim, .beta = p.beta, .noise = p.noise}, p.mode);
+      {.rule = p.dynamics, .dim = p.dim, .beta = p.beta, .noise = p.noise}, p.mode);
   const flow::Time whole(p.time), one(1 / std::abs(s.rate[p.mode]), -s.log_unit);
   return {s.growth(p.mode), one < whole ? one : whole};
 }
 
-flow::Plan plan_of(const MeanfieldParameters& p, bool twin) {
+flow::Plan plan_of(const MeanfieldSetup& p, bool twin) {
   flow::Plan plan{.end = flow::Time(p.time),
                   .tolerance = twin ? kTwinTolerance * p.tolerance : p.tolerance,
                   .max_steps = twin ? kTwinSteps : kMostSteps};
@@ -69,7 +69,7 @@ std::vector<flow::Time> legs(const flow::Plan& plan) {
 
 class Recorder {
  public:
-  Recorder(const MeanfieldParameters& p, bool twin, MeanfieldSystem& system, const Context& context)
+  Recorder(const MeanfieldSetup& p, bool twin, MeanfieldSystem& system, const Context& context)
       : p_(p), twin_(twin), system_(system), context_(context), phase_(linear_phase(p)) {}
 
   MeanfieldRecord run() {
@@ -157,7 +157,7 @@ class Recorder {
       trusted_ = record_.history.size();
   }
 
-  const MeanfieldParameters& p_;
+  const MeanfieldSetup& p_;
   bool twin_;
   MeanfieldSystem& system_;
   const Context& context_;
@@ -169,7 +169,7 @@ class Recorder {
   std::size_t seen_ = 0, growth_output_ = std::numeric_limits<std::size_t>::max();
 };
 
-MeanfieldRecord run_once(const MeanfieldParameters& p, const MeanfieldKind& kind,
+MeanfieldRecord run_once(const MeanfieldSetup& p, const MeanfieldKind& kind,
                          const MeanfieldSize& size, bool twin, const Context& context) {
   MeanfieldSystem system = meanfield_system(p, kind, size, context.stop);
   return Recorder(p, twin, system, context).run();
@@ -177,7 +177,7 @@ MeanfieldRecord run_once(const MeanfieldParameters& p, const MeanfieldKind& kind
 
 /// Labels need not be doubled: their number is no power of the other, so that no two grids agree by
 /// chance, and a grid on S^2 with twice the heights would take sixteen times as long.
-MeanfieldSize twin_size(const MeanfieldParameters& p, const MeanfieldKind& kind,
+MeanfieldSize twin_size(const MeanfieldSetup& p, const MeanfieldKind& kind,
                         const MeanfieldRecord& record) {
   if (kind.spectral)
     return {.count = 2 * record.first_modes, .twin = true, .doublings = record.doublings};
@@ -188,7 +188,7 @@ MeanfieldSize twin_size(const MeanfieldParameters& p, const MeanfieldKind& kind,
 
 }  // namespace
 
-MeanfieldRecord run_meanfield(const MeanfieldParameters& p, const MeanfieldKind& kind,
+MeanfieldRecord run_meanfield(const MeanfieldSetup& p, const MeanfieldKind& kind,
                               const Context& context) {
   MeanfieldRecord record = run_once(p, kind, {.count = p.modes}, false, context);
   if (!record.complete()) return record;
@@ -198,10 +198,10 @@ MeanfieldRecord run_meanfield(const MeanfieldParameters& p, const MeanfieldKind&
   return record;
 }
 
-EndLabels labels_at_end(const MeanfieldParameters& p, const MeanfieldKind& kind,
+EndLabels labels_at_end(const MeanfieldSetup& p, const MeanfieldKind& kind,
                         const MeanfieldRecord& record, const Context& context) {
   if (!kind.spectral) return {record.labels, true, record.errors.order};
-  MeanfieldParameters quick = p;
+  MeanfieldSetup quick = p;
   quick.outputs = 1;
   const std::size_t count = kind.geometry == Geometry::circle ? 4096 : 1024;
   const MeanfieldRecord labels =

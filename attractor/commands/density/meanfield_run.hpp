@@ -7,7 +7,7 @@
 
 namespace attractor::lab {
 
-MeanfieldRecord run_meanfield(const MeanfieldParameters& p, const MeanfieldKind& kind,
+MeanfieldRecord run_meanfield(const MeanfieldSetup& p, const MeanfieldKind& kind,
                               const Context& context);
 
 /// Labels of the density at the end of the run, made anew where the run was spectral.
@@ -16,7 +16,7 @@ struct EndLabels {
   bool complete = true;
   double order_error = 0;  // of their order parameter
 };
-EndLabels labels_at_end(const MeanfieldParameters& p, const MeanfieldKind& kind,
+EndLabels labels_at_end(const MeanfieldSetup& p, const MeanfieldKind& kind,
                         const MeanfieldRecord& record, const Context& context);
 
 }  // namespace attractor::lab

@@ -21,12 +21,12 @@ constexpr std::size_t kFirstModes = 16, kMostModes = 1024;
 constexpr std::size_t kFirstDegrees = 32, kMostDegrees = 256;
 
 /// What modes may lose without being felt beside the error of the steps.
-double unfelt(const MeanfieldParameters& p) { return std::max(1e-13, p.tolerance); }
+double unfelt(const MeanfieldSetup& p) { return std::max(1e-13, p.tolerance); }
 
 /// Doubles `first` until what is lost, of the start and within its first unit of time (or the whole
 /// run), is not felt. make(modes) gives a flow, begin(flow) its start.
 template <class Make, class Begin, class Lost>
-auto enough(const MeanfieldParameters& p, std::size_t first, std::size_t most, const Make& make,
+auto enough(const MeanfieldSetup& p, std::size_t first, std::size_t most, const Make& make,
             const Begin& begin, const Lost& lost) {
   while (2 * first <= most && !(lost(first) <= unfelt(p))) first *= 2;
   auto flow = make(first);
@@ -36,7 +36,7 @@ auto enough(const MeanfieldParameters& p, std::size_t first, std::size_t most, c
   return flow;
 }
 
-ModePlan plan_of(const MeanfieldParameters& p, const MeanfieldSize& size, std::size_t modes,
+ModePlan plan_of(const MeanfieldSetup& p, const MeanfieldSize& size, std::size_t modes,
                  std::size_t most) {
   if (size.twin) return twin_of(modes / 2, size.doublings);
   return {.modes = modes,
@@ -128,7 +128,7 @@ MeanfieldMoment measure_zonal(const ZonalDensity& density, const SphereSpectrum&
 
 }  // namespace
 
-MeanfieldSystem circle_spectral(const MeanfieldParameters& p, const MeanfieldSize& size) {
+MeanfieldSystem circle_spectral(const MeanfieldSetup& p, const MeanfieldSize& size) {
   // Four times as many moments as are kept: what is cut off must be seen.
   const std::size_t most = std::max(kMostModes, size.count);
   const std::vector<std::complex<double>> given = circle_law(p).moments(4 * most + 1);
@@ -164,7 +164,7 @@ MeanfieldSystem circle_spectral(const MeanfieldParameters& p, const MeanfieldSiz
   return s;
 }
 
-MeanfieldSystem zonal_spectral(const MeanfieldParameters& p, const MeanfieldSize& size) {
+MeanfieldSystem zonal_spectral(const MeanfieldSetup& p, const MeanfieldSize& size) {
   const ZonalLaw law = zonal_law(p);
   const std::vector<double> angles = polar_grid();
   const auto lost = [&](std::size_t degrees) { return lost_degrees(law, angles, degrees); };

@@ -9,12 +9,11 @@
 #include <numeric>
 
 #include "attractor/base/error.hpp"
-#include "attractor/lab/number_list.hpp"
 #include "attractor/mean_field/circle_density.hpp"
 #include "attractor/mean_field/marker_density.hpp"
 #include "attractor/mean_field/sphere_labels.hpp"
 #include "attractor/tokens/generators.hpp"
-#include "attractor/tokens/token_file.hpp"
+#include "attractor/tokens/given_arrays.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -23,9 +22,6 @@ using namespace meanfield;
 using State = MeanfieldSystem::State;
 
 constexpr double kPi = std::numbers::pi, kNan = std::numeric_limits<double>::quiet_NaN();
-std::vector<double> list_of(const char* name, const std::string& text) {
-  return number_list(name, text, -1e300, 1e300);
-}
 
 /// One number for all of `count`, or one for each.
 std::vector<double> spread(const char* name, std::vector<double> numbers, std::size_t count) {
@@ -40,23 +36,23 @@ struct BumpLists {
   std::vector<double> concentrations, weights;
 };
 
-BumpLists bump_lists(const MeanfieldParameters& p, std::size_t count) {
-  const std::vector<double> weights = list_of("weights", p.weights);
-  return {spread("concentration", list_of("concentration", p.concentration), count),
+BumpLists bump_lists(const MeanfieldSetup& p, std::size_t count) {
+  const std::vector<double> weights = p.weights.values;
+  return {spread("concentration", p.concentration.values, count),
           spread("weights", weights.empty() ? std::vector{1.0} : weights, count)};
 }
 
-TokenSet tokens_of(const MeanfieldParameters& p) {
-  if (p.tokens_file.empty()) throw Error("start tokens needs --tokens-file");
-  Array array = read_tokens(p.tokens_file, true);
+TokenSet given_tokens(const MeanfieldSetup& p) {
+  if (!p.tokens_file.given()) throw Error("start tokens needs a tokens-file");
+  Array array = tokens_of(p.tokens_file.get(), p.tokens_file.what(), true);
   if (array.shape[1] != p.dim)
-    throw Error(fmt::format("{} holds tokens of dimension {}; dim = {} is asked for", p.tokens_file,
-                            array.shape[1], p.dim));
+    throw Error(fmt::format("{} holds tokens of dimension {}; dim = {} is asked for",
+                            p.tokens_file.what(), array.shape[1], p.dim));
   return {.dim = p.dim, .data = std::move(array.data)};
 }
 
-double smallest_density(const MeanfieldParameters& p) {
-  return p.dynamics == "usa" ? 0 : kSmallestDensity;
+double smallest_density(const MeanfieldSetup& p) {
+  return p.dynamics == Rule::unnormalised ? 0 : kSmallestDensity;
 }
 
 std::vector<double> bin_centres(double low, double high, std::size_t bins) {
@@ -87,22 +83,22 @@ std::vector<double> listed(std::size_t dim, std::span<const double> c) {
   return result;
 }
 
-double most_error(const MeanfieldParameters& p) { return std::clamp(10 * p.tolerance, 1e-3, 1e-2); }
+double most_error(const MeanfieldSetup& p) { return std::clamp(10 * p.tolerance, 1e-3, 1e-2); }
 
 // ---- Laws and attention.
 
-CircleLaw circle_law(const MeanfieldParameters& p) {
-  if (p.start == "perturbed") return perturbed_circle(p.mode, p.amplitude);
-  if (p.start == "wrapped-cauchy") return wrapped_cauchy(p.order);
-  if (p.start == "map") return labelled_map(p.amplitude);
-  if (p.start == "tokens") {
-    const TokenSet tokens = tokens_of(p);
+CircleLaw circle_law(const MeanfieldSetup& p) {
+  if (p.start == StartLaw::perturbed) return perturbed_circle(p.mode, p.amplitude);
+  if (p.start == StartLaw::wrapped_cauchy) return wrapped_cauchy(p.order);
+  if (p.start == StartLaw::map) return labelled_map(p.amplitude);
+  if (p.start == StartLaw::tokens) {
+    const TokenSet tokens = given_tokens(p);
     std::vector<double> angles;
     for (std::size_t i = 0; i < tokens.count(); ++i)
       angles.push_back(std::atan2(tokens.data[2 * i + 1], tokens.data[2 * i]));
     return circle_atoms(std::move(angles));
   }
-  std::vector<double> centres = list_of("centres", p.centres);
+  std::vector<double> centres = p.centres.values;
   if (centres.empty()) centres = {0};
   const BumpLists lists = bump_lists(p, centres.size());
   std::vector<Bump> bumps;
@@ -111,28 +107,28 @@ CircleLaw circle_law(const MeanfieldParameters& p) {
   return circle_bumps(std::move(bumps));
 }
 
-ZonalLaw zonal_law(const MeanfieldParameters& p) {
-  if (p.start == "perturbed") return perturbed_zonal(p.dim, p.mode, p.amplitude);
+ZonalLaw zonal_law(const MeanfieldSetup& p) {
+  if (p.start == StartLaw::perturbed) return perturbed_zonal(p.dim, p.mode, p.amplitude);
   return zonal_bump(p.dim, bump_lists(p, 1).concentrations[0]);
 }
 
-CircleAttention circle_attention(const MeanfieldParameters& p) {
-  return {.rule = rule_named(p.dynamics), .beta = p.beta, .noise = p.noise};
+CircleAttention circle_attention(const MeanfieldSetup& p) {
+  return {.rule = p.dynamics, .beta = p.beta, .noise = p.noise};
 }
 
-ZonalAttention zonal_attention(const MeanfieldParameters& p) {
-  return {.dim = p.dim, .rule = rule_named(p.dynamics), .beta = p.beta, .noise = p.noise};
+ZonalAttention zonal_attention(const MeanfieldSetup& p) {
+  return {.dim = p.dim, .rule = p.dynamics, .beta = p.beta, .noise = p.noise};
 }
 
 // ---- Systems.
 
 namespace {
 
-MeanfieldSystem circle_labels_system(const MeanfieldParameters& p, std::size_t size,
+MeanfieldSystem circle_labels_system(const MeanfieldSetup& p, std::size_t size,
                                      const std::function<bool()>& stop) {
   const CircleLaw law = circle_law(p);
   const bool smooth = static_cast<bool>(law.density);
-  const std::size_t count = smooth ? size : tokens_of(p).count();
+  const std::size_t count = smooth ? size : given_tokens(p).count();
   const WeightedPoints markers = circle_markers(law, count, smallest_density(p));
   auto flow = std::make_unique<CircleTokens>(circle_attention(p), markers.weights);
   flow->stop_when(stop);
@@ -159,7 +155,7 @@ MeanfieldSystem circle_labels_system(const MeanfieldParameters& p, std::size_t s
   return s;
 }
 
-MeanfieldSystem zonal_labels_system(const MeanfieldParameters& p, std::size_t size) {
+MeanfieldSystem zonal_labels_system(const MeanfieldSetup& p, std::size_t size) {
   const WeightedPoints markers = zonal_markers(zonal_law(p), size, smallest_density(p));
   auto flow = std::make_unique<ZonalLabels>(zonal_attention(p), markers.weights);
   const ZonalLabels& labels = *flow;
@@ -189,17 +185,17 @@ MeanfieldSystem zonal_labels_system(const MeanfieldParameters& p, std::size_t si
   return s;
 }
 
-WeightedPoints general_start(const MeanfieldParameters& p, std::size_t heights) {
-  if (p.start == "tokens") {
-    TokenSet tokens = tokens_of(p);
+WeightedPoints general_start(const MeanfieldSetup& p, std::size_t heights) {
+  if (p.start == StartLaw::tokens) {
+    TokenSet tokens = given_tokens(p);
     const std::size_t count = tokens.count();
     return {std::move(tokens.data), std::vector<double>(count, 1.0)};
   }
-  if (p.start == "perturbed") {
+  if (p.start == StartLaw::perturbed) {
     const ZonalLaw law = perturbed_zonal(3, p.mode, p.amplitude);
     return sphere_grid(heights, [&](State x) { return std::exp(law.log_density(x[0])); });
   }
-  std::vector<double> numbers = list_of("centres", p.centres);
+  std::vector<double> numbers = p.centres.values;
   if (numbers.empty()) numbers = {1, 0, 0};
   if (numbers.size() % 3 != 0)
     throw Error(fmt::format("centres has {} numbers; allowed: three for each centre on the sphere",
@@ -216,13 +212,13 @@ WeightedPoints general_start(const MeanfieldParameters& p, std::size_t heights) 
   return sphere_grid(heights, sphere_bumps(std::move(bumps)));
 }
 
-MeanfieldSystem general_system(const MeanfieldParameters& p, std::size_t heights) {
+MeanfieldSystem general_system(const MeanfieldSetup& p, std::size_t heights) {
   WeightedPoints start = general_start(p, heights);
   const double lost = std::abs(start.mass - 1);
   if (!(lost <= most_error(p)))
     return {.start_lost = lost, .modes = [heights] { return 2 * heights * heights; }};
   auto flow =
-      std::make_unique<WeightedTokens>(p.dim, rule_named(p.dynamics), p.beta, start.weights);
+      std::make_unique<WeightedTokens>(p.dim, p.dynamics, p.beta, start.weights);
   const WeightedTokens& tokens = *flow;
   MeanfieldSystem s{.flow = std::move(flow),
                     .start = std::move(start.points),
@@ -265,7 +261,7 @@ std::size_t usual_size(const MeanfieldKind& kind) {
   return 0;
 }
 
-MeanfieldSystem meanfield_system(const MeanfieldParameters& p, const MeanfieldKind& kind,
+MeanfieldSystem meanfield_system(const MeanfieldSetup& p, const MeanfieldKind& kind,
                                  const MeanfieldSize& size, const std::function<bool()>& stop) {
   if (kind.spectral)
     return kind.geometry == Geometry::circle ? circle_spectral(p, size) : zonal_spectral(p, size);

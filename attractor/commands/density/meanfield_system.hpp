@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "attractor/commands/density/meanfield_parameters.hpp"
+#include "attractor/commands/density/meanfield_setup.hpp"
 #include "attractor/flow/flow.hpp"
 #include "attractor/mean_field/circle_tokens.hpp"
 #include "attractor/mean_field/start_density.hpp"
@@ -33,12 +33,12 @@ struct MeanfieldKind {
   Geometry geometry = Geometry::circle;
   bool spectral = true;
 };
-MeanfieldKind kind_of(const MeanfieldParameters& p);
+MeanfieldKind kind_of(const MeanfieldSetup& p);
 
-meanfield::CircleLaw circle_law(const MeanfieldParameters& p);
-meanfield::ZonalLaw zonal_law(const MeanfieldParameters& p);
-meanfield::CircleAttention circle_attention(const MeanfieldParameters& p);
-meanfield::ZonalAttention zonal_attention(const MeanfieldParameters& p);
+meanfield::CircleLaw circle_law(const MeanfieldSetup& p);
+meanfield::ZonalLaw zonal_law(const MeanfieldSetup& p);
+meanfield::CircleAttention circle_attention(const MeanfieldSetup& p);
+meanfield::ZonalAttention zonal_attention(const MeanfieldSetup& p);
 
 /// NaN where a solver does not know it.
 struct MeanfieldMoment {
@@ -76,13 +76,13 @@ struct MeanfieldSystem {
 };
 
 /// The largest error that is still an answer, relative to a density's peak, an energy or 1.
-double most_error(const MeanfieldParameters& p);
+double most_error(const MeanfieldSetup& p);
 
 /// `stop` is asked within evaluations that may take long.
-MeanfieldSystem meanfield_system(const MeanfieldParameters& p, const MeanfieldKind& kind,
+MeanfieldSystem meanfield_system(const MeanfieldSetup& p, const MeanfieldKind& kind,
                                  const MeanfieldSize& size, const std::function<bool()>& stop = {});
-MeanfieldSystem circle_spectral(const MeanfieldParameters& p, const MeanfieldSize& size);
-MeanfieldSystem zonal_spectral(const MeanfieldParameters& p, const MeanfieldSize& size);
+MeanfieldSystem circle_spectral(const MeanfieldSetup& p, const MeanfieldSize& size);
+MeanfieldSystem zonal_spectral(const MeanfieldSetup& p, const MeanfieldSize& size);
 
 /// |m_k|, and c_l/p_l(1), of the first few.
 std::vector<double> listed(std::span<const std::complex<double>> moments);

@@ -18,24 +18,24 @@ std::string size_words(double log) {
 }
 
 /// Unnormalised attention moves in times of e^-beta, which a reader of plain times may not expect.
-std::string reached_words(const MeanfieldParameters& p, const MeanfieldRecord& r) {
-  if (p.dynamics == "sa" || p.beta < 1) return fmt::format("t = {:.6g}", r.reached);
+std::string reached_words(const MeanfieldSetup& p, const MeanfieldRecord& r) {
+  if (p.dynamics == Rule::softmax || p.beta < 1) return fmt::format("t = {:.6g}", r.reached);
   return fmt::format("t = {:.6g} ({:.4g} natural units e^-beta; time = {:.6g} is {} of them)",
                      r.reached, r.reached_natural, p.time, size_words(std::log(p.time) + p.beta));
 }
 
 std::string more_words(const MeanfieldKind& kind) {
   if (kind.geometry == Geometry::general)
-    return "more --modes (at most 100 heights), --symmetry zonal where there is an axis, or "
-           "--start "
+    return "more modes (at most 100 heights), symmetry zonal where there is an axis, or "
+           "start "
            "tokens";
-  if (!kind.spectral) return "more --modes";
+  if (!kind.spectral) return "more modes";
   const char* more =
-      kind.geometry == Geometry::zonal ? "more --modes (at most 1024)" : "more --modes";
-  return fmt::format("{} or --form labels", more);
+      kind.geometry == Geometry::zonal ? "more modes (at most 1024)" : "more modes";
+  return fmt::format("{} or form labels", more);
 }
 
-std::string unresolved_words(const MeanfieldParameters& p, const MeanfieldKind& kind,
+std::string unresolved_words(const MeanfieldSetup& p, const MeanfieldKind& kind,
                              const MeanfieldRecord& r) {
   const std::string size = fmt::format("{} {}", r.modes,
                                        kind.spectral                        ? "modes"
@@ -49,17 +49,17 @@ std::string unresolved_words(const MeanfieldParameters& p, const MeanfieldKind& 
   if (kind.spectral && r.modes_lost < 1e-3 * most_error(p))
     return fmt::format(
         "beyond {} the error would be {:.1e}, above {:.0e}: the flow makes small errors grow; "
-        "shorten --time, tighten --tolerance or take {}",
+        "shorten time, tighten tolerance or take {}",
         at, r.worst_error, most_error(p), more_words(kind));
   return fmt::format(
       "beyond {} the density is too sharp for {}: errors would be above {:.0e}; "
-      "shorten --time or take {}",
+      "shorten time or take {}",
       at, size, most_error(p), more_words(kind));
 }
 
 }  // namespace
 
-std::string meanfield_headline(const MeanfieldParameters& p, const MeanfieldRecord& r) {
+std::string meanfield_headline(const MeanfieldSetup& p, const MeanfieldRecord& r) {
   const std::string where =
       p.dim == 2 ? "on the circle" : "on the sphere S" + superscript(p.dim - 1);
   if (!r.complete())
@@ -69,11 +69,11 @@ std::string meanfield_headline(const MeanfieldParameters& p, const MeanfieldReco
       where, rounded(r.history.front().order), rounded(r.history.back().order));
 }
 
-std::string what_failed(const MeanfieldParameters& p, const MeanfieldKind& kind,
+std::string what_failed(const MeanfieldSetup& p, const MeanfieldKind& kind,
                         const MeanfieldRecord& r) {
   if (r.complete()) return "";
   const std::string at = reached_words(p, r);
-  const char* shorter = p.noise > 0 ? "shorten --time or lower --noise" : "shorten --time";
+  const char* shorter = p.noise > 0 ? "shorten time or lower noise" : "shorten time";
   if (r.resolved && r.steps_missing > 0)
     return fmt::format("the run was given up at {}: its end is more than {:.0e} steps away; {}", at,
                        std::min(r.steps_missing, 1e300), shorter);
@@ -82,7 +82,7 @@ std::string what_failed(const MeanfieldParameters& p, const MeanfieldKind& kind,
   if (r.resolved && r.twin_failed)
     return fmt::format(
         "the error is not known: a run with more {} and shorter steps did not reach the end; {} or "
-        "loosen --tolerance",
+        "loosen tolerance",
         kind.spectral ? "modes" : "labels", shorter);
   if (r.resolved)
     return fmt::format("the run ended early at {} ({}); {}", at, flow::name(r.status),
@@ -90,10 +90,10 @@ std::string what_failed(const MeanfieldParameters& p, const MeanfieldKind& kind,
   return unresolved_words(p, kind, r);
 }
 
-std::vector<std::string> meanfield_remarks(const MeanfieldParameters& p, const MeanfieldKind& kind,
+std::vector<std::string> meanfield_remarks(const MeanfieldSetup& p, const MeanfieldKind& kind,
                                            const MeanfieldRecord& record) {
   std::vector<std::string> remarks;
-  if (p.dynamics == "sa" && p.noise > 0)
+  if (p.dynamics == Rule::softmax && p.noise > 0)
     remarks.push_back(
         "Softmax attention with noise descends no free energy in the Wasserstein metric: "
         "free_energy is not defined.");

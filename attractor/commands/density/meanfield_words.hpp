@@ -9,13 +9,13 @@
 
 namespace attractor::lab {
 
-std::string meanfield_headline(const MeanfieldParameters& p, const MeanfieldRecord& record);
+std::string meanfield_headline(const MeanfieldSetup& p, const MeanfieldRecord& record);
 
 /// Empty: the run is an answer.
-std::string what_failed(const MeanfieldParameters& p, const MeanfieldKind& kind,
+std::string what_failed(const MeanfieldSetup& p, const MeanfieldKind& kind,
                         const MeanfieldRecord& record);
 
-std::vector<std::string> meanfield_remarks(const MeanfieldParameters& p, const MeanfieldKind& kind,
+std::vector<std::string> meanfield_remarks(const MeanfieldSetup& p, const MeanfieldKind& kind,
                                            const MeanfieldRecord& record);
 
 }  // namespace attractor::lab

@@ -11,7 +11,6 @@
 #include "attractor/base/error.hpp"
 #include "attractor/commands/density/stationary_figures.hpp"
 #include "attractor/commands/registry.hpp"
-#include "attractor/lab/number_list.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -31,37 +30,23 @@ double most_beta(Rule rule, std::uint64_t dim) {
   return dim <= 3 ? 100 : dim == 4 ? 50 : dim == 5 ? 20 : dim <= 9 ? 10 : 5;
 }
 
-void check(const StationaryParameters& p) {
+void check(const StationarySetup& p) {
+  check_setup(p);
   if (p.particles > 0 && p.dim != 2)
-    throw Error(fmt::format("particles need the circle; dim = {} is not allowed: 2.", p.dim));
-  const StationaryParameters usual;
-  const bool swept =
-      p.sweep_steps != usual.sweep_steps || p.settle != usual.settle || p.average != usual.average;
-  if (p.particles == 0 && swept)
-    throw Error("sweep-steps, settle and average need --particles, the tokens that sweep.");
-  if (p.dim < 2 || p.dim > kMostDim)
-    throw Error(fmt::format("dim = {} is not allowed: 2 to {}.", p.dim, kMostDim));
-  const double most = most_beta(rule_named(p.dynamics), p.dim);
-  if (!(p.beta >= 0 && p.beta <= most))
+    throw Error(fmt::format("particles need the circle; dim = {} is not allowed: 2", p.dim));
+  const double most = most_beta(p.dynamics, p.dim);
+  if (!(p.beta <= most))
     throw Error(
-        fmt::format("beta = {} is not allowed with {} in dimension {}: 0 to {}; the "
-                    "critical noise at any beta is told by `attractor stability`.",
-                    p.beta, p.dynamics, p.dim, most));
+        fmt::format("beta = {} is not allowed with {} in dimension {}: 0 to {}; the critical noise "
+                    "at any beta is told by stability",
+                    p.beta, name(p.dynamics), p.dim, most));
+  if (p.noise && p.noise_ratio)
+    throw Error("noise and noise-ratio are given both; allowed: one of them");
 }
 
-double one_number(const std::string& name, const std::string& text) {
-  const auto numbers = number_list(name, text, std::numeric_limits<double>::min(), 1e300);
-  if (numbers.size() != 1)
-    throw Error(fmt::format("{} = '{}' is not allowed: one number.", name, text));
-  return numbers[0];
-}
-
-std::optional<double> asked_ratio(const StationaryParameters& p, double log_critical) {
-  if (!p.noise.empty() && !p.noise_ratio.empty())
-    throw Error("noise and noise-ratio are given both; allowed: one of them.");
-  if (!p.noise_ratio.empty()) return one_number("noise-ratio", p.noise_ratio);
-  if (!p.noise.empty()) return std::exp(std::log(one_number("noise", p.noise)) - log_critical);
-  return std::nullopt;
+std::optional<double> asked_ratio(const StationarySetup& p, double log_critical) {
+  if (p.noise) return std::exp(std::log(*p.noise) - log_critical);
+  return p.noise_ratio;
 }
 
 bool discontinuous(const NoisyAttention& model) { return meanfield::branch_curvature(model) > 0; }
@@ -93,7 +78,7 @@ void add_diagram(StationaryRecord& r, const Context& context) {
 }
 
 /// Levels from well below kappa_# to well above the fold.
-void sweep(const StationaryParameters& p, StationaryRecord& r, const Context& context) {
+void sweep(const StationarySetup& p, StationaryRecord& r, const Context& context) {
   const double fold = r.branch.fold ? r.branch.fold->noise_ratio : 1;
   const double margin = std::max(0.04, 0.5 * (fold - 1));
   const double low = std::max(0.2, 1 - margin), high = fold + margin;
@@ -242,76 +227,47 @@ void add_limits(const StationaryRecord& r, double least, Result& answer) {
 
 }  // namespace
 
-ParameterList list(StationaryParameters& p) {
-  const std::string model = "Attention and noise", particles = "Particles";
-  return {
-      {.name = "dynamics",
-       .group = model,
-       .help = "sa: softmax attention; usa: unnormalised",
-       .target = &p.dynamics,
-       .choices = {"sa", "usa"}},
-      {.name = "dim",
-       .group = model,
-       .help = "dimension d; 2 is the circle",
-       .target = &p.dim,
-       .least = 2,
-       .most = static_cast<double>(kMostDim)},
-      {.name = "beta",
-       .group = model,
-       .help =
-           "inverse temperature of attention; 0: Kuramoto. At most 40 with sa in dim > 20; with "
-           "usa 50 in dim 4, 20 in 5, 10 in 6 to 9, 5 above",
-       .target = &p.beta,
-       .least = 0,
-       .most = 100},
-      {.name = "noise",
-       .group = model,
-       .help = "kappa of dX = drift dt + sqrt(2 kappa) dB",
-       .target = &p.noise,
-       .words = "a number above 0"},
-      {.name = "noise-ratio",
-       .group = model,
-       .help = "the same in units of the critical noise",
-       .target = &p.noise_ratio,
-       .words = "a number above 0"},
-      {.name = "diagram",
-       .group = model,
-       .help = "also the transition against beta",
-       .target = &p.diagram},
-      {.name = "particles",
-       .group = particles,
-       .help = "tokens on the circle that sweep the noise up and down; 0: none",
-       .target = &p.particles,
-       .least = 0,
-       .most = 1e6},
-      {.name = "seed", .group = particles, .help = "seed of every draw", .target = &p.seed},
-      {.name = "sweep-steps",
-       .group = particles,
-       .help = "levels of noise, each way",
-       .target = &p.sweep_steps,
-       .least = 2,
-       .most = 200},
-      {.name = "settle",
-       .group = particles,
-       .help = "time at each level before averaging, units of 1 / critical noise",
-       .target = &p.settle,
-       .least = 0,
-       .most = 1e6},
-      {.name = "average",
-       .group = particles,
-       .help = "time averaged over, the same units",
-       .target = &p.average,
-       .least = 0,
-       .most = 1e6,
-       .above_least = true},
-  };
+ParameterList list(StationarySetup& p) {
+  const char* particles = "particles, the tokens that sweep";
+  ParameterList l;
+  l.group("Attention and noise");
+  l.add("dynamics", p.dynamics, "sa: softmax attention; usa: unnormalised")
+      .among({Rule::softmax, Rule::unnormalised});
+  l.add("dim", p.dim, "dimension d; 2 is the circle").within(2, static_cast<double>(kMostDim));
+  l.add("beta", p.beta,
+        "inverse temperature of attention; 0: Kuramoto. At most 40 with sa in dim > 20; with usa "
+        "50 in dim 4, 20 in 5, 10 in 6 to 9, 5 above")
+      .within(0, 100);
+  l.add("noise", p.noise, "kappa of dX = drift dt + sqrt(2 kappa) dB")
+      .above(0, 1e300)
+      .otherwise("")
+      .allow("a number above 0");
+  l.add("noise-ratio", p.noise_ratio, "the same in units of the critical noise")
+      .above(0, 1e300)
+      .otherwise("")
+      .allow("a number above 0");
+  l.add("diagram", p.diagram, "also the transition against beta");
+  l.group("Particles");
+  l.add("particles", p.particles, "tokens on the circle that sweep the noise up and down; 0: none")
+      .within(0, 1e6);
+  l.add("seed", p.seed, "seed of every draw");
+  l.add("sweep-steps", p.sweep_steps, "levels of noise, each way")
+      .within(2, 200)
+      .used_if(p.particles > 0, particles);
+  l.add("settle", p.settle, "time at each level before averaging, units of 1 / critical noise")
+      .within(0, 1e6)
+      .used_if(p.particles > 0, particles);
+  l.add("average", p.average, "time averaged over, the same units")
+      .above(0, 1e6)
+      .used_if(p.particles > 0, particles);
+  return l;
 }
 
-Result ask(const StationaryParameters& p, const Context& context) {
+Result ask(const StationarySetup& p, const Context& context) {
   check(p);
   const auto record = std::make_shared<StationaryRecord>();
   StationaryRecord& r = *record;
-  r.model = {.rule = rule_named(p.dynamics), .dim = p.dim, .beta = p.beta};
+  r.model = {.rule = p.dynamics, .dim = p.dim, .beta = p.beta};
   StationarySolver solver(r.model, context.stop);
   r.noise_ratio = asked_ratio(p, solver.log_critical_noise());
   const double least = std::min(kUsualLeast, 0.9 * r.noise_ratio.value_or(1));
@@ -335,7 +291,7 @@ Command stationary_command() {
               "  attractor stationary --dynamics sa --dim 3 --beta 2 --noise 0.2\n"
               "  attractor stationary --dynamics usa --beta 9 --particles 500 --out hysteresis\n"
               "Theory: docs/theory/noise.md.",
-          .make = ask_request<StationaryParameters>};
+          .make = ask_request<StationarySetup>};
 }
 
 }  // namespace attractor::lab

@@ -12,11 +12,11 @@
 
 namespace attractor::lab {
 
-struct StationaryParameters {
-  std::string dynamics = "usa";
+struct StationarySetup {
+  Rule dynamics = Rule::unnormalised;
   std::uint64_t dim = 2;
   double beta = 4;
-  std::string noise{}, noise_ratio{};  // one of them, or neither
+  std::optional<double> noise{}, noise_ratio{};  // one of them, or neither
   bool diagram = false;
   std::uint64_t particles = 0;  // 0: none
   std::uint64_t seed = 0;
@@ -24,7 +24,7 @@ struct StationaryParameters {
   double settle = 10, average = 20;
 };
 
-ParameterList list(StationaryParameters& p);
-Result ask(const StationaryParameters& p, const Context& context);
+ParameterList list(StationarySetup& p);
+Result ask(const StationarySetup& p, const Context& context);
 
 }  // namespace attractor::lab

@@ -17,7 +17,7 @@ const Table* table(const Result& answer, std::string_view name) {
 }
 
 TEST(StationaryExperiment, FirstOrderAnswer) {
-  const Result a = ask({.dynamics = "usa", .beta = 4, .noise_ratio = "1.02"}, {});
+  const Result a = ask({.dynamics = Rule::unnormalised, .beta = 4, .noise_ratio = 1.02}, {});
   EXPECT_EQ(a.not_delivered, "");
   EXPECT_NEAR(a.values["critical_noise"].get<double>(), 2.439866288426, 1e-11);
   EXPECT_NEAR(a.values["tricritical_beta"].get<double>(), 2.446918311289, 1e-11);
@@ -40,7 +40,7 @@ TEST(StationaryExperiment, FirstOrderAnswer) {
 
 TEST(StationaryExperiment, ContinuousAnswer) {
   for (const std::string rule : {"usa", "sa"}) {
-    const Result a = ask({.dynamics = rule, .beta = 1, .noise_ratio = "0.5"}, {});
+    const Result a = ask({.dynamics = rule, .beta = 1, .noise_ratio = 0.5}, {});
     EXPECT_EQ(a.values["transition"], "continuous");
     EXPECT_TRUE(a.values["fold_noise"].is_null());
     EXPECT_EQ(a.values["transition_noise"], a.values["critical_noise"]);
@@ -54,7 +54,7 @@ TEST(StationaryExperiment, ContinuousAnswer) {
 }
 
 TEST(StationaryExperiment, NoiseAndItsRatioSayTheSame) {
-  const Result a = ask({.beta = 2, .noise_ratio = "0.8"}, {});
+  const Result a = ask({.beta = 2, .noise_ratio = 0.8}, {});
   const Result b = ask({.beta = 2, .noise = "0.63625474185496"}, {});
   EXPECT_NEAR(b.values["noise_ratio"].get<double>(), 0.8, 1e-12);
   EXPECT_NEAR(table(a, "states")->rows[1][0], 0.80332160877, 1e-10);
@@ -74,7 +74,7 @@ TEST(StationaryExperiment, DiagramOpensAtTheTricriticalPoint) {
 
 TEST(StationaryExperiment, ParticlesSweepBothWays) {
   const Result a = ask(
-      {.dynamics = "sa", .beta = 1, .particles = 40, .sweep_steps = 3, .settle = 1, .average = 1},
+      {.dynamics = Rule::softmax, .beta = 1, .particles = 40, .sweep_steps = 3, .settle = 1, .average = 1},
       {});
   const Table* sweep = table(a, "sweep");
   ASSERT_TRUE(sweep);
@@ -103,11 +103,11 @@ TEST(StationaryExperiment, DeliversItsRange) {
 }
 
 TEST(StationaryExperiment, NamesTheLimitOfItsRange) {
-  const std::pair<StationaryParameters, const char*> cases[] = {
+  const std::pair<StationarySetup, const char*> cases[] = {
       {{.beta = 101}, "beta = 101 is not allowed with usa in dimension 2: 0 to 100"},
       {{.dim = 4, .beta = 51}, "dimension 4: 0 to 50"},
       {{.dim = 100, .beta = 20}, "dimension 100: 0 to 5"},
-      {{.dynamics = "sa", .dim = 21, .beta = 60}, "dimension 21: 0 to 40"},
+      {{.dynamics = Rule::softmax, .dim = 21, .beta = 60}, "dimension 21: 0 to 40"},
       {{.dim = 201}, "dim = 201 is not allowed: 2 to 200"},
       {{.settle = 3}, "--particles"},
       {{.sweep_steps = 3}, "--particles"},
@@ -118,7 +118,7 @@ TEST(StationaryExperiment, NamesTheLimitOfItsRange) {
 }
 
 TEST(StationaryExperiment, NamesTheNoiseItCouldReach) {
-  const std::string says = ask({.beta = 1, .noise_ratio = "1e-7"}, {}).not_delivered;
+  const std::string says = ask({.beta = 1, .noise_ratio = 1e-7}, {}).not_delivered;
   EXPECT_SAYS(says, "take a noise ratio above");
   const double reached = std::stod(says.substr(says.rfind("above ") + 6));
   EXPECT_EQ(ask({.beta = 1, .noise_ratio = std::to_string(1.01 * reached)}, {}).not_delivered, "");
@@ -138,9 +138,9 @@ TEST(StationaryExperiment, StopsWhenAsked) {
 }
 
 TEST(StationaryExperiment, SaysWhatItCannotDo) {
-  EXPECT_THROW(ask({.noise = "1", .noise_ratio = "1"}, {}), Error);
-  EXPECT_THROW(ask({.noise_ratio = "-1"}, {}), Error);
-  EXPECT_THROW(ask({.noise_ratio = "1,2"}, {}), Error);
+  EXPECT_THROW(ask({.noise = "1", .noise_ratio = 1}, {}), Error);
+  EXPECT_THROW(ask({.noise_ratio = -1}, {}), Error);
+  EXPECT_THROW(ask({.noise_ratio = 1,2}, {}), Error);
   EXPECT_THROW(ask({.dim = 3, .particles = 10}, {}), Error);
   EXPECT_THROW(ask({.beta = 1e6}, {}), Error);
 }

@@ -12,9 +12,6 @@
 
 namespace attractor::lab {
 
-/// Snapshots, sizes and parameters of a run directory or its result.h5; all that a film needs.
-FlowRecord read_film(const std::filesystem::path& run);
-
 /// One turn lasts `seconds`, then it rests on the end for a second and begins again. At most 500
 /// tokens are drawn.
 std::string film_svg(const FlowRecord& record, const FlowView& view, double seconds);

@@ -19,9 +19,9 @@ namespace attractor::lab {
 namespace {
 
 // Before memory is taken for tokens that do not fit.
-void require_memory(const FlowParameters& p, bool shared) {
-  if (p.init == "file" || p.init == "angles") return;
-  const flow::Tableau method = flow::tableau_named(stepper_of(p));
+void require_memory(const FlowSetup& p, bool shared) {
+  if (p.init == Arrangement::file || p.init == Arrangement::angles) return;
+  const flow::Tableau method = flow::tableau(stepper_of(p));
   double states = std::max(8.0, static_cast<double>(method.stages() + method.dense_a.size()) + 5);
   if (shared) {  // all tokens on each rank at the start, and on rank 0 to observe them
     const auto here = static_cast<double>(ranks::neighbours());
@@ -42,20 +42,17 @@ void require_size(const std::vector<std::string>& given, const std::string& name
                   std::uint64_t asked, std::size_t made) {
   if (asked != made && std::find(given.begin(), given.end(), name) != given.end())
     throw Error(
-        fmt::format("--{} {} does not fit the given tokens, which have {}", name, asked, made));
+        fmt::format("{} = {} does not fit the given tokens, which have {}", name, asked, made));
 }
 
 class FlowRequest final : public Request {
  public:
   ParameterList parameters() override { return list(p_); }
-  std::vector<std::string> files() override { return input_files(p_); }
   void share() override { shared_ = true; }
 
-  void prepare(const std::vector<std::string>& given, const std::string& files_from) override {
-    check(p_);
-    check_use(p_, given);
+  void prepare(const std::vector<std::string>& given) override {
     require_memory(p_, shared_);
-    run_.emplace(p_, files_from, shared_);
+    run_.emplace(p_, shared_);
     const FlowSize size = run_->size();
     require_size(given, "tokens", p_.tokens, size.tokens);
     require_size(given, "dim", p_.dim, size.dim);
@@ -75,7 +72,7 @@ class FlowRequest final : public Request {
   }
 
  private:
-  FlowParameters p_{};
+  FlowSetup p_{};
   std::optional<FlowRun> run_{};
   double bytes_ = 0;
   bool shared_ = false;

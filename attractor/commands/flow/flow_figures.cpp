@@ -162,8 +162,8 @@ std::optional<PageFigure> energy_figure(const FlowRecord& record, const TimeAxis
     panel.series = {std::move(ratio)};
     panel.horizontal = {{.at = 1, .dashed = true}};
     panel.y.high = top(panel.series);
-    const FlowParameters& p = record.parameters;
-    result.caption = p.query.empty() && p.key.empty() ? "One cluster has the largest energy, 1."
+    const FlowSetup& p = record.setup;
+    result.caption = p.query.identity() && p.key.identity() ? "One cluster has the largest energy, 1."
                                                       : "1 is an upper bound for any tokens.";
     if (stairs)
       result.caption += " A plateau is a long-lived state of several clusters, a step a merge.";
@@ -186,7 +186,7 @@ std::optional<PageFigure> cosine_figure(const FlowRecord& record, const TimeAxis
   if ((mean.x.empty() && pairs.x.empty()) || record.tokens < 2) return std::nullopt;
   mean.title = "mean cosine";
   pairs.title =
-      fmt::format("fraction of pairs with cosine ≥ {:.6g}", record.parameters.pair_threshold);
+      fmt::format("fraction of pairs with cosine ≥ {:.6g}", record.setup.pair_threshold);
   PageFigure result = framed("cosine", "Tokens align", time, {.label = "cosine, fraction"});
   result.figure.height = kPlot + 30;
   Panel& panel = result.figure.panels[0];

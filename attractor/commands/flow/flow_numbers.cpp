@@ -13,8 +13,8 @@ namespace {
 
 double log10_of(const flow::Time& time) { return time.log() / std::numbers::ln10; }
 
-Json parameters_json(const FlowParameters& parameters) {
-  FlowParameters copy = parameters;
+Json parameters_json(const FlowSetup& parameters) {
+  FlowSetup copy = parameters;
   Json json;
   for (const Parameter& p : list(copy))
     if (p.stored) json[p.name] = p.json();
@@ -22,10 +22,10 @@ Json parameters_json(const FlowParameters& parameters) {
 }
 
 void write_header(const FlowRecord& r, Archive& file) {
-  file.attribute("/", "parameters", std::string_view(parameters_json(r.parameters).dump()));
+  file.attribute("/", "parameters", std::string_view(parameters_json(r.setup).dump()));
   file.attribute("/", "status", flow::name(r.status));
   file.attribute("/", "engine", std::string_view(r.engine));
-  file.attribute("/", "seed", r.parameters.seed);
+  file.attribute("/", "seed", r.setup.seed);
   file.attribute("/", "tokens", r.tokens);
   file.attribute("/", "dim", r.dim);
   file.attribute("/", "steps", r.steps);
@@ -169,7 +169,7 @@ std::vector<std::size_t> cluster_sizes(const Snapshot& snapshot) {
 
 /// Tokens at the start that others gather at, at the radius 4/sqrt(beta) of arXiv 2411.04990.
 void add_leaders(const FlowRecord& r, Json& json) {
-  const double radius = std::min(2.0, 4 / std::sqrt(std::max(r.parameters.beta, 1e-300)));
+  const double radius = std::min(2.0, 4 / std::sqrt(std::max(r.setup.beta, 1e-300)));
   const observe::Leaders found = observe::leaders(r.snapshots.front().positions, r.dim, radius);
   json["leaders"] = found.centres.size();
   json["strong_leaders"] = found.strong.size();
@@ -187,8 +187,8 @@ Json flow_values(const FlowRecord& r) {
   json["rejected_steps"] = r.rejected;
   json["tokens"] = r.tokens;
   json["dim"] = r.dim;
-  json["beta"] = r.parameters.beta;
-  json["dynamics"] = r.parameters.dynamics;
+  json["beta"] = r.setup.beta;
+  json["dynamics"] = name(r.setup.dynamics);
   for (const observe::Column& column : observe::columns())
     if (column.name != "time" && column.name != "log10_time")
       json[std::string(column.name)] = number(end.*column.value);
@@ -209,10 +209,10 @@ Json flow_values(const FlowRecord& r) {
   json["engine"] = r.engine;
   json["velocity_error"] = number(r.velocity_error);
   json["tolerance_used"] =
-      is_adaptive(r.parameters) ? Json(std::max(r.parameters.tolerance, r.loosened)) : Json();
+      is_adaptive(r.setup) ? Json(std::max(r.setup.tolerance, r.loosened)) : Json();
   json["perturbation_grows"] = r.grows ? Json(*r.grows) : Json();
   json["log10_growth_rate"] = number(r.log10_growth);
-  if (r.parameters.mask == "causal" && r.parameters.space == "sphere") add_leaders(r, json);
+  if (r.setup.mask == MaskKind::causal && r.setup.space == depth::Geometry::sphere) add_leaders(r, json);
   if (!r.head_entropies.empty()) json["head_entropies"] = r.head_entropies;
   return json;
 }
@@ -240,7 +240,7 @@ Json series_of(const FlowRecord& record) {
   return series;
 }
 
-double result_bytes(std::size_t tokens, std::size_t dim, const FlowParameters& parameters) {
+double result_bytes(std::size_t tokens, std::size_t dim, const FlowSetup& parameters) {
   const double numbers = static_cast<double>(tokens) * static_cast<double>(dim);
   const auto kept = static_cast<double>(snapshot_count(parameters, tokens * dim));
   const double rows = static_cast<double>(parameters.outputs);

@@ -17,6 +17,6 @@ void write_arrays(const FlowRecord& record, Archive& file);
 Json series_of(const FlowRecord& record);
 
 /// An upper estimate of what the result needs on disk, for an early refusal.
-double result_bytes(std::size_t tokens, std::size_t dim, const FlowParameters& parameters);
+double result_bytes(std::size_t tokens, std::size_t dim, const FlowSetup& parameters);
 
 }  // namespace attractor::lab

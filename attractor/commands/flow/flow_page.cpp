@@ -52,7 +52,7 @@ std::string tiles(const FlowRecord& record) {
                    : "");
   text += tile("mean cosine", close_to_one(end(&Observation::mean_cosine),
                                            end(&Observation::one_minus_mean_cosine)));
-  if (std::isfinite(energy) || record.parameters.space == "sphere")
+  if (std::isfinite(energy) || record.setup.space == depth::Geometry::sphere)
     text += tile("energy ratio", close_to_one(energy, 1 - energy), "at most 1");
   else
     text += tile("ln energy", rounded(end(&Observation::log_energy)));
@@ -80,13 +80,15 @@ std::string pictures(const FlowRecord& record, const FlowView& view,
   return text + "<section>\n" + first + pair + wide + "</section>\n";
 }
 
-std::string pair_of(const FlowParameters& p) {
-  const std::string stepper = stepper_of(p);
-  return stepper == "adaptive3" ? "3(2)" : stepper == "adaptive8" ? "8(5,3)" : "5(4)";
+std::string pair_of(const FlowSetup& p) {
+  const flow::Method stepper = stepper_of(p);
+  return stepper == flow::Method::adaptive3   ? "3(2)"
+         : stepper == flow::Method::adaptive8 ? "8(5,3)"
+                                              : "5(4)";
 }
 
 std::string accuracy(const FlowRecord& record) {
-  const FlowParameters& p = record.parameters;
+  const FlowSetup& p = record.setup;
   std::string text = "<div class=\"card text\">\n<p>";
   if (is_adaptive(p))
     text +=
@@ -121,25 +123,25 @@ std::string accuracy(const FlowRecord& record) {
   return text;
 }
 
-std::string attention_words(const FlowParameters& p) {
-  std::string words = p.dynamics == "usa"  ? "unnormalised"
-                      : p.dynamics == "sa" ? "softmax"
-                                           : p.dynamics;
-  if (p.mask == "causal") words = "causal " + words;
+std::string attention_words(const FlowSetup& p) {
+  std::string words = p.dynamics == Rule::unnormalised ? "unnormalised"
+                      : p.dynamics == Rule::softmax    ? "softmax"
+                                                       : std::string(name(p.dynamics));
+  if (p.mask == MaskKind::causal) words = "causal " + words;
   if (p.heads > 1) words = fmt::format("{}-head {}", p.heads, words);
-  if (p.norm != "post") words = fmt::format("{}-normalised {}", p.norm, words);
+  if (p.norm != Normalisation::post) words = fmt::format("{}-normalised {}", p.norm, words);
   return words;
 }
 
 }  // namespace
 
 std::string headline(const FlowRecord& record) {
-  const FlowParameters& p = record.parameters;
-  const bool sphere = p.space == "sphere";
+  const FlowSetup& p = record.setup;
+  const bool sphere = p.space == depth::Geometry::sphere;
   const std::string place = !sphere           ? "in R" + superscript(record.dim)
                             : record.dim == 2 ? "on the circle"
                                               : "on the sphere S" + superscript(record.dim - 1);
-  const bool weights = !p.query.empty() || !p.key.empty() || !p.value.empty();
+  const bool weights = !p.query.identity() || !p.key.identity() || !p.value.identity();
   const double clusters = last_finite(record, &observe::Observation::clusters);
   std::string text =
       fmt::format("{} token{} {}, {} attention{}, β = {:.6g}: ", grouped(record.tokens),
@@ -152,7 +154,7 @@ std::string headline(const FlowRecord& record) {
 
 std::string flow_title(const FlowRecord& record) {
   return fmt::format("{} tokens, dimension {}, beta = {:.6g}", record.tokens, record.dim,
-                     record.parameters.beta);
+                     record.setup.beta);
 }
 
 std::string flow_body(const FlowRecord& record, const std::filesystem::path& figures) {

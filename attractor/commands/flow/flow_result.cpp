@@ -17,7 +17,7 @@ namespace attractor::lab {
 namespace {
 
 bool goes_on_forever(const FlowRecord& record) {
-  return std::isinf(end_of(record.parameters).mantissa());
+  return std::isinf(end_of(record.setup).mantissa());
 }
 
 bool has_lengths(const FlowRecord& record) { return !record.snapshots.back().norms.empty(); }
@@ -37,7 +37,7 @@ std::string tokens_words(const FlowRecord& r) {
   text += row("mean cosine", fmt::format("{:.10g}", o.mean_cosine),
               fmt::format("1 - mean = {:.4g}", o.one_minus_mean_cosine));
   text += row("close pairs", fmt::format("{:.6g}", o.pair_fraction),
-              fmt::format("cosine >= {}{}", r.parameters.pair_threshold,
+              fmt::format("cosine >= {}{}", r.setup.pair_threshold,
                           o.sampled == 1 ? fmt::format(", +- {:.2g}", o.pair_fraction_error) : ""));
   text += row("order parameter", fmt::format("{:.10g}", o.order_parameter), "");
   if (std::isfinite(o.energy_ratio))
@@ -65,7 +65,7 @@ std::string verified_words(const FlowRecord& r, const Verification& v) {
 }
 
 std::string words(const FlowRecord& r, const std::optional<Verification>& verified) {
-  std::string text = command(r.parameters) + "\n\n";
+  std::string text = command(r.setup) + "\n\n";
   text += row("status", std::string(flow::name(r.status)), "");
   text +=
       row("time", plain_words(r.time), fmt::format("{} steps, {} rejected", r.steps, r.rejected));
@@ -92,15 +92,15 @@ std::string equilibrium_words(const FlowRecord& r) {
 
 std::string not_delivered(const FlowRecord& r, const std::optional<Verification>& verified) {
   if (verified && !verified->delivered())
-    return fmt::format("the finer run of --verify failed ({}): {}", flow::name(verified->status),
+    return fmt::format("the finer run of verify failed ({}): {}", flow::name(verified->status),
                        flow::remedy(verified->status));
   if (!flow::delivered(r.status))
     return fmt::format("{} at t = {}{}: {}", flow::name(r.status), plain_words(r.time),
                        equilibrium_words(r), flow::remedy(r.status));
   if (r.layer_status == LayerStatus::complete) return "";
   return r.layer_status == LayerStatus::sinkhorn_unconverged
-             ? "Sinkhorn's iteration did not reach doubly stochastic weights; lower --beta"
-             : "logits left the range of double precision; shorten --time or lower --beta";
+             ? "Sinkhorn's iteration did not reach doubly stochastic weights; lower beta"
+             : "logits left the range of double precision; shorten time or lower beta";
 }
 
 Json values(const FlowRecord& r, const std::optional<Verification>& v) {

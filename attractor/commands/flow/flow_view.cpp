@@ -203,7 +203,7 @@ std::size_t clusters_of(const Snapshot& snapshot) {
 
 FlowView flow_view(const FlowRecord& record) {
   FlowView view;
-  view.on_sphere = record.parameters.space == "sphere";
+  view.on_sphere = record.setup.space == depth::Geometry::sphere;
   if (record.snapshots.empty() || record.tokens == 0) return view;
   view.shown = thinned(record.tokens);
   view.reference = reference_snapshot(record);

@@ -23,7 +23,7 @@ constexpr double kFewTokens = 30;  // that share the attention of a row
 constexpr ContextPhase kPhases[] = {ContextPhase::collapse, ContextPhase::critical,
                                     ContextPhase::identity};
 
-ContextLayer layer_of(const ContextParameters& p) {
+ContextLayer layer_of(const ContextSetup& p) {
   return {.tokens = p.tokens, .rho = p.rho, .exponent = p.gamma, .residual = p.residual};
 }
 
@@ -128,7 +128,7 @@ ContextDepth add_layers(const ContextLayer& layer, std::uint64_t layers, Result&
 
 // ---- Simulation.
 
-void add_simulation(const ContextParameters& p, const Context& context, Result& answer) {
+void add_simulation(const ContextSetup& p, const Context& context, Result& answer) {
   if (p.dim != std::floor(p.dim))
     throw Error(
         fmt::format("dim = {} is not allowed; allowed: whole numbers from 3 to 65536 in a "
@@ -204,7 +204,7 @@ Table map_table(const ContextLayer& layer) {
 
 // ---- Advice.
 
-std::string advice_headline(const ContextParameters& p, const ContextAdvice& a) {
+std::string advice_headline(const ContextSetup& p, const ContextAdvice& a) {
   const auto outcome = [&](Recipe recipe) -> const RecipeOutcome& {
     return *std::find_if(a.recipes.begin(), a.recipes.end(),
                          [&](const RecipeOutcome& r) { return r.recipe == recipe; });
@@ -225,7 +225,7 @@ std::string advice_headline(const ContextParameters& p, const ContextAdvice& a) 
   return text;
 }
 
-Result advice(const ContextParameters& p) {
+Result advice(const ContextSetup& p) {
   const ContextLayer layer = layer_of(p);
   const ContextAdvice a = advise(layer, p.trained_tokens);
   Result answer{.title = "Logit scale for a long context", .headline = advice_headline(p, a)};
@@ -259,100 +259,52 @@ Result advice(const ContextParameters& p) {
   return answer;
 }
 
-ParameterList layer_list(ContextParameters& p) {
-  const std::string group = "Context";
-  return {
-      {.name = "tokens",
-       .group = group,
-       .help = "context length n",
-       .target = &p.tokens,
-       .least = 2,
-       .most = 1e300},
-      {.name = "rho",
-       .group = group,
-       .help = "common cosine of the tokens",
-       .target = &p.rho,
-       .least = -1,
-       .most = 1},
-      {.name = "gamma",
-       .group = group,
-       .help = "inverse temperature over ln n: beta = gamma ln n",
-       .target = &p.gamma,
-       .least = 0,
-       .most = 1e6},
-      {.name = "residual",
-       .group = group,
-       .help = "a of x' = attention + a x",
-       .target = &p.residual,
-       .least = 0,
-       .most = 1e6},
-      {.name = "layers",
-       .group = group,
-       .help = "layers with the same beta, outputs normalised",
-       .target = &p.layers,
-       .least = 1,
-       .most = 1e5},
-      {.name = "dim",
-       .group = group,
-       .help = "dimension d; 0: n for the backward norm, 512 for --simulate",
-       .target = &p.dim,
-       .least = 0,
-       .most = 1e300},
-      {.name = "map",
-       .group = group,
-       .help = "phase diagram over (rho, gamma), for n and 1e2, 1e4, 1e8",
-       .target = &p.map},
-  };
-}
-
-ParameterList other_list(ContextParameters& p) {
-  return {
-      {.name = "advise",
-       .group = "Advice",
-       .help = "logit scale that keeps attention critical, next to recipes in use",
-       .target = &p.advise},
-      {.name = "trained-tokens",
-       .group = "Advice",
-       .help = "context length at which all recipes are set to be critical",
-       .target = &p.trained_tokens,
-       .least = 2,
-       .most = 1e300},
-      {.name = "simulate",
-       .group = "Simulation",
-       .help = "draw almost equiangular tokens and measure (n up to 1e5)",
-       .target = &p.simulate},
-      {.name = "exact",
-       .group = "Simulation",
-       .help = "exactly equiangular tokens instead of random ones",
-       .target = &p.exact},
-      {.name = "rows",
-       .group = "Simulation",
-       .help = "tokens that attend, in each replicate",
-       .target = &p.rows,
-       .least = 2,
-       .most = 65536},
-      {.name = "replicates",
-       .group = "Simulation",
-       .help = "independent draws",
-       .target = &p.replicates,
-       .least = 2,
-       .most = 10000},
-      {.name = "seed",
-       .group = "Simulation",
-       .help = "seed of every random draw",
-       .target = &p.seed},
-  };
-}
-
 }  // namespace
 
-ParameterList list(ContextParameters& p) {
-  ParameterList all = layer_list(p);
-  for (Parameter& parameter : other_list(p)) all.push_back(std::move(parameter));
-  return all;
+ParameterList list(ContextSetup& p) {
+  const bool random = p.simulate && !p.exact;
+  const char* drawn = "simulate (and without exact)";
+  ParameterList l;
+  l.group("Context");
+  l.add("tokens", p.tokens, "context length n").within(2, 1e300);
+  l.add("rho", p.rho, "common cosine of the tokens").within(-1, 1);
+  l.add("gamma", p.gamma, "inverse temperature over ln n: beta = gamma ln n")
+      .within(0, 1e6)
+      .used_if(!p.advise, "leaving advise out");
+  l.add("residual", p.residual, "a of x' = attention + a x").within(0, 1e6);
+  l.add("layers", p.layers, "layers with the same beta, outputs normalised").within(1, 1e5);
+  l.add("dim", p.dim, "dimension d; 0: n for the backward norm, 512 in a simulation")
+      .within(0, 1e300)
+      .used_if(!p.advise && !p.exact, "leaving advise and exact out");
+  l.add("map", p.map, "phase diagram over (rho, gamma), for n and 1e2, 1e4, 1e8");
+  l.group("Advice");
+  l.add("advise", p.advise, "logit scale that keeps attention critical, next to recipes in use");
+  l.add("trained-tokens", p.trained_tokens,
+        "context length at which all recipes are set to be critical")
+      .within(2, 1e300)
+      .used_if(p.advise, "advise");
+  l.group("Simulation");
+  l.add("simulate", p.simulate, "draw almost equiangular tokens and measure (n up to 1e5)");
+  l.add("exact", p.exact, "exactly equiangular tokens instead of random ones")
+      .used_if(p.simulate, "simulate");
+  l.add("rows", p.rows, "tokens that attend, in each replicate")
+      .within(2, 65536)
+      .used_if(random, drawn);
+  l.add("replicates", p.replicates, "independent draws").within(2, 10000).used_if(random, drawn);
+  l.add("seed", p.seed, "seed of every random draw").used_if(random, drawn);
+  return l;
 }
 
-Result ask(const ContextParameters& p, const Context& context) {
+void check(const ContextSetup& p) {
+  if (p.advise && (p.simulate || p.exact || p.map || p.layers > 1))
+    throw Error("advise answers alone; allowed: without simulate, exact, map and layers");
+  check_setup(p);
+  const bool whole = p.dim == std::floor(p.dim) && p.dim >= 2;
+  if (p.dim != 0 && !p.simulate && !whole)
+    throw Error(fmt::format("dim = {} is not allowed; allowed: 0, or whole numbers from 2", p.dim));
+}
+
+Result ask(const ContextSetup& p, const Context& context) {
   check(p);
   if (p.advise) return advice(p);
   const ContextLayer layer = layer_of(p);
@@ -383,7 +335,7 @@ Command context_command() {
               "advice\n"
               "  attractor context --tokens 10000 --rho 0.5 --gamma 2 --simulate\n"
               "Theory: docs/theory/long_context.md.",
-          .make = ask_request<ContextParameters>};
+          .make = ask_request<ContextSetup>};
 }
 
 }  // namespace attractor::lab

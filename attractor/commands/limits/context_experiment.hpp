@@ -12,7 +12,7 @@
 
 namespace attractor::lab {
 
-struct ContextParameters {
+struct ContextSetup {
   double tokens = 1e6;
   double rho = 0.5;
   double gamma = 2;
@@ -28,13 +28,13 @@ struct ContextParameters {
   std::uint64_t rows = 64, replicates = 8, seed = 0;
 };
 
-ParameterList list(ContextParameters& parameters);
+ParameterList list(ContextSetup& parameters);
 
 /// Throws Error on options that have no effect together; a value that differs from its default
 /// counts as given.
-void check(const ContextParameters& parameters);
+void check(const ContextSetup& parameters);
 
 /// Checks; throws Error on values that are not allowed.
-Result ask(const ContextParameters& parameters, const Context& context);
+Result ask(const ContextSetup& parameters, const Context& context);
 
 }  // namespace attractor::lab

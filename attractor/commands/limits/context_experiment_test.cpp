@@ -12,7 +12,7 @@
 namespace attractor::lab {
 namespace {
 
-Result answer(const ContextParameters& parameters) { return ask(parameters, {}); }
+Result answer(const ContextSetup& parameters) { return ask(parameters, {}); }
 
 const Table& table(const Result& a, const std::string& name) {
   const auto at = std::find_if(a.tables.begin(), a.tables.end(),
@@ -171,7 +171,7 @@ TEST(ContextExperiment, FiguresAreDrawn) {
 }
 
 TEST(ContextExperiment, ParametersTakeTheirDefaults) {
-  ContextParameters p;
+  ContextSetup p;
   for (const Parameter& parameter : list(p)) {
     const std::string before = parameter.text();
     if (!parameter.is_flag()) parameter.set(before);
@@ -183,7 +183,7 @@ TEST(ContextExperiment, ParametersTakeTheirDefaults) {
 }
 
 TEST(ContextExperiment, BadInput) {
-  for (const ContextParameters& bad : {ContextParameters{.tokens = 1},
+  for (const ContextSetup& bad : {ContextSetup{.tokens = 1},
                                        {.rho = 1},
                                        {.tokens = 100, .rho = -0.5},
                                        {.gamma = -1},
@@ -202,7 +202,7 @@ TEST(ContextExperiment, BadInput) {
 }
 
 TEST(ContextExperiment, OptionsWithoutEffect) {
-  const std::pair<ContextParameters, const char*> cases[] = {
+  const std::pair<ContextSetup, const char*> cases[] = {
       {{.gamma = 9, .advise = true}, "--gamma is used without --advise only"},
       {{.dim = 64, .advise = true}, "--dim is used without --advise and --exact only"},
       {{.advise = true, .rows = 3}, "--rows is used by --simulate without --exact only"},

@@ -22,7 +22,7 @@ using meanfield::Stability;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kMostModes = 200;  // listed unless more are asked for
 
-std::size_t listed_modes(const StabilityParameters& p) {
+std::size_t listed_modes(const StabilitySetup& p) {
   if (p.modes > 0) return p.modes;
   return std::clamp<std::size_t>(last_mode(p, 1e-6), 5, kMostModes);
 }
@@ -34,13 +34,8 @@ std::string words(const flow::Time& time) {
                                                               : fmt::format("e^{:.6g}", time.log());
 }
 
-void check(const StabilityParameters& p) {
-  const StabilityParameters usual;
-  if (p.observe == 0 && (p.replicates != usual.replicates || p.horizon != usual.horizon))
-    throw Error("replicates and horizon need --observe, the number of tokens to count with");
-  if (p.time > 0 && p.observe == 0)
-    throw Error(
-        fmt::format("time = {} needs --observe, the number of tokens to count with", p.time));
+void check(const StabilitySetup& p) {
+  check_setup(p);
   if (p.observe == 0) return;
   if (p.dim != 2)
     throw Error(
@@ -53,7 +48,7 @@ void check(const StabilityParameters& p) {
         "observe = {} is not allowed at beta = {}; allowed: at least {} tokens (fewer are not "
         "uniform but stand alone, clusters of their own from the start)",
         p.observe, p.beta, least));
-  const flow::Time most = meanfield::e_foldings(rule_named(p.dynamics), p.beta, kLongest);
+  const flow::Time most = meanfield::e_foldings(p.dynamics, p.beta, kLongest);
   if (most < flow::Time(p.time))
     throw Error(
         fmt::format("time = {} is not allowed; allowed: 0 to {}, {} e-foldings of the "
@@ -63,15 +58,14 @@ void check(const StabilityParameters& p) {
 
 // ---- Observation.
 
-std::vector<ClusterHistory> observe(const StabilityParameters& p, const Context& context) {
+std::vector<ClusterHistory> observe(const StabilitySetup& p, const Context& context) {
   std::vector<ClusterHistory> runs;
-  const Rule rule = rule_named(p.dynamics);
   const flow::Time end =
-      p.time > 0 ? flow::Time(p.time) : meanfield::e_foldings(rule, p.beta, p.horizon);
+      p.time > 0 ? flow::Time(p.time) : meanfield::e_foldings(p.dynamics, p.beta, p.horizon);
   for (std::uint64_t r = 0; r < p.replicates && !context.stopped(); ++r) {
     context.tell(static_cast<double>(r) / static_cast<double>(p.replicates),
                  fmt::format("replicate {} of {}", r + 1, p.replicates));
-    runs.push_back(meanfield::watch_clusters({.rule = rule,
+    runs.push_back(meanfield::watch_clusters({.rule = p.dynamics,
                                               .beta = p.beta,
                                               .tokens = p.observe,
                                               .seed = p.seed,
@@ -102,7 +96,7 @@ Table observed_table(const std::vector<ClusterHistory>& runs, bool at_time) {
   return table;
 }
 
-void add_observed(const StabilityParameters& p, const std::vector<ClusterHistory>& runs,
+void add_observed(const StabilitySetup& p, const std::vector<ClusterHistory>& runs,
                   Result& answer) {
   const bool at_time = p.time > 0;
   double sum = 0;
@@ -134,7 +128,7 @@ void add_observed(const StabilityParameters& p, const std::vector<ClusterHistory
                                          flow::name(run.status), flow::remedy(run.status));
   if (formed < runs.size() && answer.not_delivered.empty())
     answer.not_delivered = fmt::format(
-        "in {} of {} replicates no clusters had formed after {} e-foldings; use a longer --horizon",
+        "in {} of {} replicates no clusters had formed after {} e-foldings; use a longer horizon",
         runs.size() - formed, runs.size(), p.horizon);
 }
 
@@ -146,7 +140,7 @@ std::string growth_words(const Stability& s) {
                                : fmt::format("e^{{{:.6g}}}", s.log_growth(s.fastest));
 }
 
-std::string headline(const StabilityParameters& p, const Stability& s) {
+std::string headline(const StabilitySetup& p, const Stability& s) {
   const std::string tokens = fmt::format(
       "Uniform tokens {} at β = {:.6g}",
       p.dim == 2 ? "on the circle" : "on the sphere S" + superscript(p.dim - 1), p.beta);
@@ -174,7 +168,7 @@ void add_rates(std::size_t modes, const Stability& s, Result& answer) {
   answer.tables.push_back(table);
 }
 
-void add_values(const StabilityParameters& p, std::size_t modes, const Stability& s,
+void add_values(const StabilitySetup& p, std::size_t modes, const Stability& s,
                 Result& answer) {
   Json& v = answer.values;
   const bool circle = p.dim == 2;
@@ -201,68 +195,37 @@ void add_values(const StabilityParameters& p, std::size_t modes, const Stability
 
 }  // namespace
 
-ParameterList list(StabilityParameters& p) {
-  const std::string model = "Model", count = "Observation with tokens on the circle";
-  return {
-      {.name = "dynamics",
-       .group = model,
-       .help = "sa: softmax attention; usa: unnormalised",
-       .target = &p.dynamics,
-       .choices = {"sa", "usa"}},
-      {.name = "dim",
-       .group = model,
-       .help = "dimension d of the sphere S^{d-1}",
-       .target = &p.dim,
-       .least = 2,
-       .most = 1e4},
-      {.name = "beta",
-       .group = model,
-       .help = "inverse temperature",
-       .target = &p.beta,
-       .least = 0,
-       .most = 1e6},
-      {.name = "noise",
-       .group = model,
-       .help = "kappa of sqrt(2 kappa) dB",
-       .target = &p.noise,
-       .least = 0,
-       .most = 1e300},
-      {.name = "modes",
-       .group = model,
-       .help = "degrees listed in growth_rates; 0: until they are negligible, at most 200",
-       .target = &p.modes,
-       .least = 0,
-       .most = 1e5},
-      {.name = "observe",
-       .group = count,
-       .help = "count the clusters of so many independent uniform tokens, at least about "
-               "4 sqrt(pi beta); 0: theory only",
-       .target = &p.observe,
-       .least = 0,
-       .most = 1e7},
-      {.name = "replicates",
-       .group = count,
-       .help = "independent starts",
-       .target = &p.replicates,
-       .least = 1,
-       .most = 1000},
-      {.name = "seed", .group = count, .help = "seed of every random draw", .target = &p.seed},
-      {.name = "horizon",
-       .group = count,
-       .help = "end of the runs, in e-foldings of the fastest mode",
-       .target = &p.horizon,
-       .least = 0,
-       .most = kLongest,
-       .above_least = true},
-      {.name = "time",
-       .group = count,
-       .help = "count at this time, at most 10000 e-foldings; 0: when clusters have formed",
-       .target = &p.time,
-       .least = 0},
-  };
+ParameterList list(StabilitySetup& p) {
+  const char* count = "observe, the number of tokens to count with";
+  ParameterList l;
+  l.group("Model");
+  l.add("dynamics", p.dynamics, "sa: softmax attention; usa: unnormalised")
+      .among({Rule::softmax, Rule::unnormalised});
+  l.add("dim", p.dim, "dimension d of the sphere S^{d-1}").within(2, 1e4);
+  l.add("beta", p.beta, "inverse temperature").within(0, 1e6);
+  l.add("noise", p.noise, "kappa of sqrt(2 kappa) dB").within(0, 1e300);
+  l.add("modes", p.modes,
+        "degrees listed in growth_rates; 0: until they are negligible, at most 200")
+      .within(0, 1e5);
+  l.group("Observation with tokens on the circle");
+  l.add("observe", p.observe,
+        "count the clusters of so many independent uniform tokens, at least about 4 sqrt(pi "
+        "beta); 0: theory only")
+      .within(0, 1e7);
+  l.add("replicates", p.replicates, "independent starts")
+      .within(1, 1000)
+      .used_if(p.observe > 0, count);
+  l.add("seed", p.seed, "seed of every random draw");
+  l.add("horizon", p.horizon, "end of the runs, in e-foldings of the fastest mode")
+      .above(0, kLongest)
+      .used_if(p.observe > 0, count);
+  l.add("time", p.time, "count at this time, at most 10000 e-foldings; 0: when clusters have formed")
+      .at_least(0)
+      .used_if(p.observe > 0, count);
+  return l;
 }
 
-Result ask(const StabilityParameters& p, const Context& context) {
+Result ask(const StabilitySetup& p, const Context& context) {
   check(p);
   const std::size_t modes = listed_modes(p);
   const Stability s = meanfield::stability(state_of(p), modes);
@@ -285,7 +248,7 @@ Command stability_command() {
               "  attractor stability --dynamics usa --dim 3 --beta 9 --noise 0.5 --out modes\n"
               "  attractor stability --dim 2 --beta 25 --observe 20000\n"
               "Theory: docs/theory/stability.md.",
-          .make = ask_request<StabilityParameters>};
+          .make = ask_request<StabilitySetup>};
 }
 
 }  // namespace attractor::lab

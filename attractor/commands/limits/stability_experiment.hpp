@@ -3,13 +3,13 @@
 // mean_field/cluster_count.hpp).
 #pragma once
 
-#include "attractor/commands/limits/stability_parameters.hpp"
+#include "attractor/commands/limits/stability_setup.hpp"
 #include "attractor/commands/result.hpp"
 
 namespace attractor::lab {
 
-ParameterList list(StabilityParameters& p);
+ParameterList list(StabilitySetup& p);
 
-Result ask(const StabilityParameters& p, const Context& context);
+Result ask(const StabilitySetup& p, const Context& context);
 
 }  // namespace attractor::lab

@@ -16,11 +16,11 @@ class StabilityExperiment : public PageTest {
  protected:
   Result asked() const { return ask(parameters_, {}); }
 
-  StabilityParameters parameters_;
+  StabilitySetup parameters_;
 };
 
 TEST_F(StabilityExperiment, AnswersWithTheNumbersOfTheTheory) {
-  parameters_ = {.dynamics = "usa", .beta = 9};
+  parameters_ = {.dynamics = Rule::unnormalised, .beta = 9};
   const Json v = asked().values;
   EXPECT_EQ(v["fastest_mode"], 4);
   EXPECT_NEAR(v["growth"].get<double>() / 770.4297470299, 1, 1e-12);
@@ -71,7 +71,7 @@ TEST_F(StabilityExperiment, SaysWhatNoiseLeaves) {
 }
 
 TEST_F(StabilityExperiment, OverflowingRatesHaveALogarithm) {
-  parameters_ = {.dynamics = "usa", .dim = 10000, .beta = 1e6};
+  parameters_ = {.dynamics = Rule::unnormalised, .dim = 10000, .beta = 1e6};
   const Result answer = asked();
   EXPECT_TRUE(answer.values["growth"].is_null());
   EXPECT_NEAR(answer.values["log_growth"].get<double>(),
@@ -135,24 +135,24 @@ TEST_F(StabilityExperiment, RefusesWhatItCannotDo) {
   EXPECT_SAYS(says(), "--observe");
   parameters_ = {.beta = 9, .observe = 100, .time = 1e300};
   EXPECT_SAYS(says(), "time = 1e+300 is not allowed; allowed: 0 to 1.42e+04");
-  parameters_ = {.dynamics = "usa", .beta = 1e4, .observe = 1000, .time = 1};
+  parameters_ = {.dynamics = Rule::unnormalised, .beta = 1e4, .observe = 1000, .time = 1};
   EXPECT_SAYS(says(), "0 to e^-9");
   parameters_ = {.beta = 100, .observe = 2};
   EXPECT_SAYS(says(), "observe = 2 is not allowed at beta = 100; allowed: at least 67 tokens");
   parameters_ = {.beta = 6000, .observe = 59};
   EXPECT_SAYS(says(), "at least 546 tokens");
-  parameters_ = {.dynamics = "other"};
+  parameters_ = {.dynamics = Rule::other};
   EXPECT_SAYS(says(), "other");
 }
 
 TEST_F(StabilityExperiment, FiguresStayWithinTheirAxes) {
-  const StabilityParameters cases[] = {{.beta = 25},
+  const StabilitySetup cases[] = {{.beta = 25},
                                        {.beta = 0},
-                                       {.dynamics = "usa", .beta = 1000},
+                                       {.dynamics = Rule::unnormalised, .beta = 1000},
                                        {.beta = 2000, .noise = 1e-4},
                                        {.dim = 3, .beta = 2, .noise = 3},
                                        {.beta = 0, .noise = 0.5}};
-  for (const StabilityParameters& p : cases) {
+  for (const StabilitySetup& p : cases) {
     const auto figures = stability_figures(p, {});
     ASSERT_EQ(figures.size(), 2U);
     const report::Panel& rates = figures[0].figure.panels[0];
@@ -166,7 +166,7 @@ TEST_F(StabilityExperiment, FiguresStayWithinTheirAxes) {
 
 TEST_F(StabilityExperiment, WritesAPage) {
   parameters_.beta = 25;
-  StabilityParameters usual;
+  StabilitySetup usual;
   const Call call{.program = "attractor stability", .now = list(parameters_), .usual = list(usual)};
   const std::string page = without_gnuplot([&] { write_result(asked(), call, 0, directory_); });
   EXPECT_TRUE(has(page, "wave number 7 grows fastest"));

@@ -23,18 +23,18 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kStems = 60;  // modes drawn one by one
 
 /// Rates are drawn in this unit.
-std::string rate_label(const StabilityParameters& p) {
-  return p.dynamics == "sa" ? "growth rate σ" : "growth rate σ / λ_{0}";
+std::string rate_label(const StabilitySetup& p) {
+  return p.dynamics == Rule::softmax ? "growth rate σ" : "growth rate σ / λ_{0}";
 }
 
 /// Degrees worth drawing: noise takes high ones far below zero.
-std::size_t last_drawn(const StabilityParameters& p, const Stability& s, double floor) {
+std::size_t last_drawn(const StabilitySetup& p, const Stability& s, double floor) {
   std::size_t last = std::max<std::size_t>(4, last_mode(p, 1e-3));
   while (last > std::max<std::size_t>(4, s.fastest + 1) && s.rate[last - 1] < floor) --last;
   return last;
 }
 
-PageFigure rate_figure(const StabilityParameters& p) {
+PageFigure rate_figure(const StabilitySetup& p) {
   const Stability s = meanfield::stability(state_of(p), 4);
   const double top = s.rate[s.fastest] == 0 ? 1.0 : std::abs(s.rate[s.fastest]);
   const double floor = -1.5 * top;
@@ -74,7 +74,7 @@ PageFigure rate_figure(const StabilityParameters& p) {
               "of clusters. Noise lowers high modes most."};
 }
 
-PageFigure fastest_figure(const StabilityParameters& p) {
+PageFigure fastest_figure(const StabilitySetup& p) {
   constexpr int kPoints = 240;
   const double low = 0.1, high = std::clamp(10 * p.beta, 1000.0, 1e6);
   Series mode = curve(report::kBlue, 2.4), rule = curve(report::kInk, 1.4);
@@ -113,7 +113,7 @@ PageFigure fastest_figure(const StabilityParameters& p) {
               "hits it or the second fastest next to it."};
 }
 
-PageFigure observed_figure(const StabilityParameters& p, const std::vector<ClusterHistory>& runs) {
+PageFigure observed_figure(const StabilitySetup& p, const std::vector<ClusterHistory>& runs) {
   const std::size_t predicted = meanfield::stability(state_of(p)).predicted_clusters();
   Panel panel{.x = {.label = "e-foldings of the fastest mode", .low = 0},
               .y = {.label = "maxima of the token density", .low = 0}};
@@ -153,11 +153,11 @@ PageFigure observed_figure(const StabilityParameters& p, const std::vector<Clust
 
 }  // namespace
 
-meanfield::UniformState state_of(const StabilityParameters& p) {
-  return {.rule = rule_named(p.dynamics), .dim = p.dim, .beta = p.beta, .noise = p.noise};
+meanfield::UniformState state_of(const StabilitySetup& p) {
+  return {.rule = p.dynamics, .dim = p.dim, .beta = p.beta, .noise = p.noise};
 }
 
-std::size_t last_mode(const StabilityParameters& p, double share) {
+std::size_t last_mode(const StabilitySetup& p, double share) {
   meanfield::UniformState state = state_of(p);
   state.noise = 0;
   const Stability s = meanfield::stability(state);
@@ -166,7 +166,7 @@ std::size_t last_mode(const StabilityParameters& p, double share) {
   return last;
 }
 
-std::vector<PageFigure> stability_figures(const StabilityParameters& p,
+std::vector<PageFigure> stability_figures(const StabilitySetup& p,
                                           const std::vector<ClusterHistory>& runs) {
   std::vector<PageFigure> figures = {rate_figure(p), fastest_figure(p)};
   if (!runs.empty()) figures.push_back(observed_figure(p, runs));

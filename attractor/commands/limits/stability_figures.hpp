@@ -5,20 +5,20 @@
 #include <cstddef>
 #include <vector>
 
-#include "attractor/commands/limits/stability_parameters.hpp"
+#include "attractor/commands/limits/stability_setup.hpp"
 #include "attractor/commands/page.hpp"
 #include "attractor/mean_field/cluster_count.hpp"
 #include "attractor/stability/stability.hpp"
 
 namespace attractor::lab {
 
-meanfield::UniformState state_of(const StabilityParameters& p);
+meanfield::UniformState state_of(const StabilitySetup& p);
 
 /// The last degree whose growth without noise is above `share` of the largest.
-std::size_t last_mode(const StabilityParameters& p, double share);
+std::size_t last_mode(const StabilitySetup& p, double share);
 
 /// `runs` of tokens may be empty.
-std::vector<PageFigure> stability_figures(const StabilityParameters& p,
+std::vector<PageFigure> stability_figures(const StabilitySetup& p,
                                           const std::vector<meanfield::ClusterHistory>& runs);
 
 }  // namespace attractor::lab

@@ -46,25 +46,20 @@ struct Asked {
   double cosine() const { return layers.empty() ? flow.at(log_time).cosine : layers.back().cosine; }
 };
 
-Equiangular problem(const EquiangularParameters& p) {
+Equiangular problem(const EquiangularSetup& p) {
   return {.tokens = p.tokens,
           .beta = p.beta,
           .cosine0 = p.cosine0,
-          .rule = rule_named(p.dynamics),
-          .norm = normalisation_named(p.norm),
+          .rule = p.dynamics,
+          .norm = p.norm,
           .alpha = p.alpha,
           .switch_time = p.switch_time,
           .deepnorm_scale = p.deepnorm_scale};
 }
 
-double asked_log_time(const EquiangularParameters& p) {
+double asked_log_time(const EquiangularSetup& p) {
   if (p.layers > 0) return std::log(static_cast<double>(p.layers) * p.step);
-  if (p.log10_time.empty()) return std::log(p.time);
-  double log10 = 0;
-  if (!parse_real(p.log10_time, log10) || !(log10 >= -300 && log10 <= 1e299))
-    throw Error(fmt::format(
-        "log10-time = '{}' is not allowed; allowed: a number from -300 to 1e299", p.log10_time));
-  return log10 * std::numbers::ln10;
+  return p.log10_time ? *p.log10_time * std::numbers::ln10 : std::log(p.time);
 }
 
 // Positions, not times, are spaced evenly: a collapse may take a small part of its time only.
@@ -294,92 +289,47 @@ PageFigure gap_figure(const Asked& a) {
 
 }  // namespace
 
-ParameterList list(EquiangularParameters& p) {
-  const std::string family = "Tokens and attention", moment = "Question", scheme = "Normalisation";
-  return {
-      {.name = "dynamics",
-       .group = family,
-       .help = "sa: softmax attention; usa: unnormalised",
-       .target = &p.dynamics,
-       .choices = {"sa", "usa"}},
-      {.name = "tokens",
-       .group = family,
-       .help = "number of tokens n",
-       .target = &p.tokens,
-       .least = 2,
-       .most = 1e30},
-      {.name = "beta",
-       .group = family,
-       .help = "inverse temperature",
-       .target = &p.beta,
-       .least = 0,
-       .most = 1e6},
-      {.name = "cosine0",
-       .group = family,
-       .help = "common cosine at the start, at least -1/(n-1) and below 1",
-       .target = &p.cosine0,
-       .least = -1,
-       .most = 1},
-      {.name = "time",
-       .group = moment,
-       .help = "the moment asked for",
-       .target = &p.time,
-       .least = 0,
-       .most = 1e308},
-      {.name = "log10-time",
-       .group = moment,
-       .help = "instead of time: its decimal logarithm",
-       .target = &p.log10_time,
-       .words = "a number from -300 to 1e299"},
-      {.name = "levels",
-       .group = moment,
-       .help = "cosines whose times are asked for",
-       .target = &p.levels,
-       .words = "comma-separated numbers from -1 to below 1"},
-      {.name = "layers",
-       .group = moment,
-       .help = "instead of a time: so many discrete layers, 0: the flow",
-       .target = &p.layers,
-       .most = 1e6},
-      {.name = "step",
-       .group = moment,
-       .help = "layers: depth of one layer",
-       .target = &p.step,
-       .least = 1e-9,
-       .most = 1e6},
-      {.name = "norm",
-       .group = scheme,
-       .help = "where layers normalise",
-       .target = &p.norm,
-       .choices = normalisation_names()},
-      {.name = "alpha",
-       .group = scheme,
-       .help = "ngpt: rate towards attention",
-       .target = &p.alpha,
-       .least = 0,
-       .most = 1e6,
-       .above_least = true},
-      {.name = "switch-time",
-       .group = scheme,
-       .help = "mix: depth where post becomes pre",
-       .target = &p.switch_time,
-       .least = 0,
-       .most = 1e15},
-      {.name = "deepnorm-scale",
-       .group = scheme,
-       .help = "deepnorm: factor of the residual stream",
-       .target = &p.deepnorm_scale,
-       .least = 1e-6,
-       .most = 1e6},
-  };
+ParameterList list(EquiangularSetup& p) {
+  ParameterList l;
+  l.group("Tokens and attention");
+  l.add("dynamics", p.dynamics, "sa: softmax attention; usa: unnormalised")
+      .among({Rule::softmax, Rule::unnormalised});
+  l.add("tokens", p.tokens, "number of tokens n").within(2, 1e30);
+  l.add("beta", p.beta, "inverse temperature").within(0, 1e6);
+  l.add("cosine0", p.cosine0, "common cosine at the start, at least -1/(n-1) and below 1")
+      .within(-1, 1);
+  l.group("Question");
+  l.add("time", p.time, "the moment asked for").within(0, 1e308);
+  l.add("log10-time", p.log10_time, "instead of time: its decimal logarithm")
+      .within(-300, 1e299)
+      .otherwise("")
+      .allow("a number from -300 to 1e299");
+  l.add("levels", p.levels, "cosines whose times are asked for")
+      .within(-1, kMostLevel)
+      .allow("comma-separated numbers from -1 to below 1");
+  l.add("layers", p.layers, "instead of a time: so many discrete layers, 0: the flow")
+      .within(0, 1e6);
+  l.add("step", p.step, "layers: depth of one layer")
+      .within(1e-9, 1e6)
+      .used_if(p.layers > 0, "layers");
+  l.group("Normalisation");
+  l.add("norm", p.norm, "where layers normalise");
+  l.add("alpha", p.alpha, "ngpt: rate towards attention").above(0, 1e6);
+  l.add("switch-time", p.switch_time, "mix: depth where post becomes pre").within(0, 1e15);
+  l.add("deepnorm-scale", p.deepnorm_scale, "deepnorm: factor of the residual stream")
+      .within(1e-6, 1e6);
+  for (Parameter& own : l)
+    if (std::vector<std::string> norms = schemes_with(own.name); !norms.empty())
+      own.used_by("norm", std::move(norms));
+  return l;
 }
 
-Result ask(const EquiangularParameters& p, const Context& /*context*/) {
+Result ask(const EquiangularSetup& p, const Context& /*context*/) {
   check(p);
   auto asked =
       std::make_shared<Asked>(Asked{.flow = EquiangularFlow(problem(p)),
                                     .log_time = asked_log_time(p),
-                                    .levels = number_list("levels", p.levels, -1, kMostLevel),
+                                    .levels = p.levels.values,
                                     .step = p.step});
   if (p.layers > 0) asked->layers = meanfield::layers(problem(p), p.step, p.layers);
   const double log_gap = asked->layers.empty() ? asked->flow.at(asked->log_time).log_gap
@@ -410,7 +360,7 @@ Command equiangular_command() {
           "  attractor reduce equiangular --norm pre --tokens 1e12 --beta 8 --time 100 --out pre\n"
           "  attractor reduce equiangular --dynamics usa --tokens 32 --beta 2 --levels 0.5,0.999\n"
           "Theory: docs/theory/reductions.md.",
-      .make = ask_request<EquiangularParameters>};
+      .make = ask_request<EquiangularSetup>};
 }
 
 }  // namespace attractor::lab

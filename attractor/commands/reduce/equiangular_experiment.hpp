@@ -8,25 +8,28 @@
 #include <cstdint>
 #include <string>
 
+#include "attractor/attention/normalisation.hpp"
+#include "attractor/attention/rule.hpp"
 #include "attractor/commands/result.hpp"
 
 namespace attractor::lab {
 
-struct EquiangularParameters {
-  std::string dynamics = "sa", norm = "post";
+struct EquiangularSetup {
+  Rule dynamics = Rule::softmax;
+  Normalisation norm = Normalisation::post;
   double tokens = 64, beta = 1, cosine0 = 0;
   double time = 1;
-  std::string log10_time{};  // instead of time, if given
+  std::optional<double> log10_time{};  // instead of time, if given
   double alpha = 1, switch_time = 1, deepnorm_scale = 1;
-  std::string levels = "0.5,0.9,0.99,0.999";
+  Numbers levels = {0.5, 0.9, 0.99, 0.999};
   std::uint64_t layers = 0;  // 0: the flow
   double step = 1;
 };
 
-ParameterList list(EquiangularParameters& p);
+ParameterList list(EquiangularSetup& p);
 /// Throws Error on options that have no effect together; a value that differs from its default
 /// counts as given.
-void check(const EquiangularParameters& p);
-Result ask(const EquiangularParameters& p, const Context& context);
+void check(const EquiangularSetup& p);
+Result ask(const EquiangularSetup& p, const Context& context);
 
 }  // namespace attractor::lab

@@ -9,7 +9,7 @@
 namespace attractor::lab {
 namespace {
 
-Result answer(EquiangularParameters p) { return ask(p, {}); }
+Result answer(EquiangularSetup p) { return ask(p, {}); }
 
 const Table& table(const Result& a, const std::string& name) {
   for (const Table& t : a.tables)
@@ -30,8 +30,8 @@ TEST(EquiangularQuestion, CosineOfTheoryA6) {
 }
 
 TEST(EquiangularQuestion, LevelsAreTimes) {
-  EquiangularParameters p{.dynamics = "usa", .tokens = 32, .beta = 2};
-  p.levels = "0.999,-0.01";
+  EquiangularSetup p{.dynamics = Rule::unnormalised, .tokens = 32, .beta = 2};
+  p.levels = {0.999, -0.01};
   const Result a = answer(p);
   const Table& levels = table(a, "levels");
   EXPECT_EQ(levels.columns, (std::vector<std::string>{"cosine", "time", "log_time"}));
@@ -48,19 +48,19 @@ TEST(EquiangularQuestion, LevelsAreTimes) {
 }
 
 TEST(EquiangularQuestion, TimeOrItsLogarithm) {
-  const Result plain = answer({.norm = "pre", .tokens = 8, .beta = 2, .time = 1e4});
-  EquiangularParameters p{.norm = "pre", .tokens = 8, .beta = 2};
-  p.log10_time = "4";
+  const Result plain = answer({.norm = Normalisation::pre, .tokens = 8, .beta = 2, .time = 1e4});
+  EquiangularSetup p{.norm = Normalisation::pre, .tokens = 8, .beta = 2};
+  p.log10_time = 4;
   const Result log = answer(p);
   EXPECT_NEAR(plain.values["gap"].get<double>() / 3.736121717e-8, 1, 2e-10);
   EXPECT_NEAR(log.values["gap"].get<double>() / 3.736121717e-8, 1, 2e-10);
-  p.log10_time = "1000";  // w -> K / t^2
+  p.log10_time = 1000;  // w -> K / t^2
   EXPECT_NEAR(answer(p).values["log_gap"].get<double>(),
               std::log(3.734953426363) - 2000 * std::log(10), 1e-9);
 }
 
 TEST(EquiangularQuestion, DiscreteLayers) {
-  EquiangularParameters p{.norm = "mix", .tokens = 8, .beta = 2, .switch_time = 4};
+  EquiangularSetup p{.norm = Normalisation::mix, .tokens = 8, .beta = 2, .switch_time = 4};
   p.layers = 10;
   const Result a = answer(p);
   EXPECT_NEAR(a.values["cosine"].get<double>(), 0.9941016294072, 1e-12);
@@ -79,7 +79,7 @@ TEST(EquiangularQuestion, ExtremesHaveAnAnswerWithoutNumbersThatAreNone) {
     for (const double tokens : {2.0, 1e30})
       for (const double beta : {0.0, 1e6})
         for (const double start : {-1 / (tokens - 1), 0.0, 0.999999999}) {
-          EquiangularParameters p{.norm = norm, .tokens = tokens, .beta = beta, .cosine0 = start};
+          EquiangularSetup p{.norm = norm, .tokens = tokens, .beta = beta, .cosine0 = start};
           for (const char* when : {"-300", "1e299"}) {
             p.log10_time = when;
             const Result a = answer(p);
@@ -97,12 +97,12 @@ TEST(EquiangularQuestion, GapsBeyondEveryDouble) {
   // The way out of the orthogonal start takes T = (1/2) int e^{-beta g} dx = 0.0422... (mpmath).
   const double usa = -2 * std::exp(700) * (1 - 0.04224723035155146);
   const struct {
-    EquiangularParameters p;
+    EquiangularSetup p;
     double log_gap;  // to leading order
-  } cases[] = {{{.dynamics = "usa", .beta = 700, .time = 1}, usa},
+  } cases[] = {{{.dynamics = Rule::unnormalised, .beta = 700, .time = 1}, usa},
                {{.time = 5.1e299}, -1.02e300},
-               {{.norm = "deepnorm", .time = 1e300}, -2e300},
-               {{.norm = "ngpt", .time = 1e300, .alpha = 1e6}, -2e306},
+               {{.norm = Normalisation::deepnorm, .time = 1e300}, -2e300},
+               {{.norm = Normalisation::ngpt, .time = 1e300, .alpha = 1e6}, -2e306},
                {{.time = 8e307}, -1.6e308}};
   for (const auto& c : cases) {
     const Result a = answer(c.p);
@@ -111,8 +111,8 @@ TEST(EquiangularQuestion, GapsBeyondEveryDouble) {
     EXPECT_EQ(a.values["cosine_by_beta"], 0.0) << c.log_gap;
     EXPECT_TRUE(a.values["log_time_by_beta"].is_number()) << c.log_gap;
   }
-  for (const EquiangularParameters& p :
-       {EquiangularParameters{.time = 1e308}, {.dynamics = "usa", .beta = 1000, .time = 1}}) {
+  for (const EquiangularSetup& p :
+       {EquiangularSetup{.time = 1e308}, {.dynamics = Rule::unnormalised, .beta = 1000, .time = 1}}) {
     const Result a = answer(p);
     EXPECT_EQ(a.values["cosine"], 1.0);
     EXPECT_TRUE(a.values["log_gap"].is_null());
@@ -121,7 +121,7 @@ TEST(EquiangularQuestion, GapsBeyondEveryDouble) {
 
 TEST(EquiangularQuestion, StartsWithoutRoom) {
   const double gap = std::ldexp(1.0, -53);
-  const Result a = answer({.beta = 0, .cosine0 = 1 - gap, .time = 1, .levels = "0.5"});
+  const Result a = answer({.beta = 0, .cosine0 = 1 - gap, .time = 1, .levels = {0.5}});
   EXPECT_NEAR(a.values["log_gap"].get<double>(), std::log(gap) - 2, 1e-13);
   EXPECT_NEAR(a.values["half_time"].get<double>(), std::log(2) / 2, 1e-13);
   EXPECT_EQ(table(a, "levels").rows[0][1], 0);
@@ -136,10 +136,10 @@ TEST(EquiangularQuestion, RemarksSayWhatNumbersCannot) {
   ASSERT_EQ(simplex.remarks.size(), 1u);
   EXPECT_SAYS(simplex.remarks[0], "simplex");
   EXPECT_FALSE(simplex.draw);
-  const Result beyond = answer({.norm = "pre", .tokens = 8, .beta = 1000});
+  const Result beyond = answer({.norm = Normalisation::pre, .tokens = 8, .beta = 1000});
   ASSERT_EQ(beyond.remarks.size(), 1u);
   EXPECT_SAYS(beyond.remarks[0], "logarithm exceeds");
-  EquiangularParameters sudden{.tokens = 2, .beta = 300};
+  EquiangularSetup sudden{.tokens = 2, .beta = 300};
   // The collapse lasts e^{-290} of the time before it.
   sudden.log10_time =
       fmt::format("{}", answer(sudden).values["log_half_time"].get<double>() / std::log(10));
@@ -164,28 +164,28 @@ TEST(EquiangularQuestion, Figures) {
 }
 
 TEST(EquiangularQuestion, Refusals) {
-  const auto says = [](const EquiangularParameters& p) { return refusal([&] { ask(p, {}); }); };
-  EXPECT_SAYS(says({.dynamics = "usa", .norm = "pre"}), "usa allows post only");
+  const auto says = [](const EquiangularSetup& p) { return refusal([&] { ask(p, {}); }); };
+  EXPECT_SAYS(says({.dynamics = Rule::unnormalised, .norm = Normalisation::pre}), "usa allows post only");
   EXPECT_SAYS(says({.tokens = 8, .cosine0 = -0.2}), "cosine0 = -0.2");
-  EXPECT_SAYS(says({.levels = "0.5,1"}), "levels holds '1'");
-  EXPECT_SAYS(says({.log10_time = "1,2"}), "log10-time = '1,2' is not allowed");
-  EXPECT_EQ(says({.log10_time = "1e300"}),
+  EXPECT_SAYS(says({.levels = {0.5, 1}}), "levels holds '1'");
+  EXPECT_SAYS(says({.log10_time = 1,2}), "log10-time = '1,2' is not allowed");
+  EXPECT_EQ(says({.log10_time = 1e300}),
             "log10-time = '1e300' is not allowed; allowed: a number from -300 to 1e299");
-  EXPECT_SAYS(says({.log10_time = "3", .layers = 4}), "log10-time has no effect");
+  EXPECT_SAYS(says({.log10_time = 3, .layers = 4}), "log10-time has no effect");
   EXPECT_SAYS(says({.time = 5, .layers = 3}), "time has no effect beside layers = 3");
-  EXPECT_SAYS(says({.time = 5, .log10_time = "3"}), "time = 5 and log10-time = 3");
+  EXPECT_SAYS(says({.time = 5, .log10_time = 3}), "time = 5 and log10-time = 3");
   EXPECT_EQ(says({.alpha = 3}), "--alpha is used by --norm ngpt only, not by --norm post");
-  EXPECT_SAYS(says({.norm = "pre", .switch_time = 3}), "--norm mix only, not by --norm pre");
-  EXPECT_SAYS(says({.norm = "mix", .deepnorm_scale = 3}), "--norm deepnorm only");
+  EXPECT_SAYS(says({.norm = Normalisation::pre, .switch_time = 3}), "--norm mix only, not by --norm pre");
+  EXPECT_SAYS(says({.norm = Normalisation::mix, .deepnorm_scale = 3}), "--norm deepnorm only");
   EXPECT_SAYS(says({.step = 2}), "--step is used by --layers only");
-  EquiangularParameters mix{.norm = "mix", .switch_time = 3.5, .layers = 10};
+  EquiangularSetup mix{.norm = Normalisation::mix, .switch_time = 3.5, .layers = 10};
   EXPECT_EQ(says(mix), "switch-time = 3.5 is not a whole number of steps of 1");
   mix.step = 0.1;  // 35 steps, but not in binary; beyond the ten layers anyway
   EXPECT_EQ(says(mix), "");
   mix.layers = 40;
   EXPECT_EQ(says(mix), "");
-  EXPECT_SAYS(says({.dynamics = "usa", .layers = 4}), "usa");
-  EquiangularParameters p;
+  EXPECT_SAYS(says({.dynamics = Rule::unnormalised, .layers = 4}), "usa");
+  EquiangularSetup p;
   EXPECT_SAYS(refusal([&] { find(list(p), "norm").set("middle"); }), "ln-scaling");
   EXPECT_SAYS(refusal([&] { find(list(p), "tokens").set("1"); }), "2 to 1e+30");
 }

@@ -25,48 +25,31 @@ using report::Series;
 
 constexpr double kLn10 = std::numbers::ln10;
 
-/// A text parameter that may be left out.
-std::optional<double> given(const PairParameters& p, const char* name, double least, double most) {
-  PairParameters copy = p;
-  const ParameterList parameters = list(copy);
-  const Parameter& parameter = find(parameters, name);
-  const std::string text = parameter.text();
-  double value = 0;
-  if (text.empty()) return std::nullopt;
-  if (!parse_real(text, value) || !(value >= least && value <= most))
-    throw Error(fmt::format("{} = '{}' is not allowed; allowed: {}", name, text, parameter.words));
-  return value;
-}
-
 struct Case {
   ClusterPair pair;
   PairAngle from, to;
   std::optional<flow::Time> time;
 };
 
-PairAngle start(const PairParameters& p) {
-  const auto angle = given(p, "angle", 0, std::numbers::pi);
-  const auto degrees = given(p, "degrees", 0, 180);
-  if (angle && degrees)
-    throw Error(fmt::format("angle = {} and degrees = {} say the same; give one of them", p.angle,
-                            p.degrees));
-  return angle ? PairAngle::of(*angle) : PairAngle::of_degrees(degrees.value_or(90));
+PairAngle start(const PairSetup& p) {
+  if (p.angle && p.degrees)
+    throw Error(fmt::format("angle = {} and degrees = {} say the same; give one of them", *p.angle,
+                            *p.degrees));
+  return p.angle ? PairAngle::of(*p.angle) : PairAngle::of_degrees(p.degrees.value_or(90));
 }
 
-std::optional<flow::Time> moment(const PairParameters& p) {
-  constexpr double most = std::numeric_limits<double>::max();
-  const auto time = given(p, "time", 0, most), log10 = given(p, "log10-time", -1e9, 1e9);
-  if (time && log10)
-    throw Error(fmt::format("time = {} and log10-time = {} say the same; give one of them", p.time,
-                            p.log10_time));
-  if (time) return flow::Time(*time);
-  if (log10) return flow::Time(1, *log10 * kLn10);
+std::optional<flow::Time> moment(const PairSetup& p) {
+  if (p.time && p.log10_time)
+    throw Error(fmt::format("time = {} and log10-time = {} say the same; give one of them", *p.time,
+                            *p.log10_time));
+  if (p.time) return flow::Time(*p.time);
+  if (p.log10_time) return flow::Time(1, *p.log10_time * kLn10);
   return std::nullopt;
 }
 
-Case read(const PairParameters& p) {
+Case read(const PairSetup& p) {
   return {
-      .pair = {.rule = rule_named(p.dynamics), .beta = p.beta, .mass1 = p.mass1, .mass2 = p.mass2},
+      .pair = {.rule = p.dynamics, .beta = p.beta, .mass1 = p.mass1, .mass2 = p.mass2},
       .from = start(p),
       .to = PairAngle::of_cosine(p.merge_cosine),
       .time = moment(p)};
@@ -179,63 +162,23 @@ PageFigure half_plot(std::string id, std::string title, report::Panel panel, std
           .caption = std::move(caption)};
 }
 
-ParameterList list(PairParameters& p) {
-  const std::string model = "Pair", when = "Time";
-  return {{.name = "dynamics",
-           .group = model,
-           .help = "sa: softmax attention; usa: unnormalised",
-           .target = &p.dynamics,
-           .choices = {"sa", "usa"}},
-          {.name = "beta",
-           .group = model,
-           .help = "inverse temperature",
-           .target = &p.beta,
-           .least = 0,
-           .most = 1e6},
-          {.name = "angle",
-           .group = model,
-           .help = "angle between the clusters, radians (default: 90 degrees)",
-           .target = &p.angle,
-           .words = "0 to pi"},
-          {.name = "degrees",
-           .group = model,
-           .help = "the same in degrees; exact close to 180",
-           .target = &p.degrees,
-           .words = "0 to 180"},
-          {.name = "mass1",
-           .group = model,
-           .help = "first cluster's share of all mass; sa: only mass1 / mass2 counts",
-           .target = &p.mass1,
-           .least = 0,
-           .most = 1,
-           .above_least = true},
-          {.name = "mass2",
-           .group = model,
-           .help = "second cluster's share; usa: the two sum to at most 1",
-           .target = &p.mass2,
-           .least = 0,
-           .most = 1,
-           .above_least = true},
-          {.name = "merge-cosine",
-           .group = when,
-           .help = "merged means this cosine",
-           .target = &p.merge_cosine,
-           .least = -1,
-           .most = 1 - 1e-15,
-           .above_least = true},
-          {.name = "time",
-           .group = when,
-           .help = "also give the angle at this time",
-           .target = &p.time,
-           .words = "a finite number from 0"},
-          {.name = "log10-time",
-           .group = when,
-           .help = "the same by log10 of the time",
-           .target = &p.log10_time,
-           .words = "-1e9 to 1e9"}};
+ParameterList list(PairSetup& p) {
+  ParameterList l;
+  l.group("Pair");
+  l.add("dynamics", p.dynamics, "sa: softmax attention; usa: unnormalised").among({Rule::softmax, Rule::unnormalised});
+  l.add("beta", p.beta, "inverse temperature").within(0, 1e6);
+  l.add("angle", p.angle, "angle between the clusters, radians (default: 90 degrees)").within(0, std::numbers::pi).otherwise("").allow("0 to pi");
+  l.add("degrees", p.degrees, "the same in degrees; exact close to 180").within(0, 180).otherwise("");
+  l.add("mass1", p.mass1, "first cluster's share of all mass; sa: only mass1 / mass2 counts").above(0, 1);
+  l.add("mass2", p.mass2, "second cluster's share; usa: the two sum to at most 1").above(0, 1);
+  l.group("Time");
+  l.add("merge-cosine", p.merge_cosine, "merged means this cosine").above(-1, 1 - 1e-15);
+  l.add("time", p.time, "also give the angle at this time").within(0, std::numeric_limits<double>::max()).otherwise("").allow("a finite number from 0");
+  l.add("log10-time", p.log10_time, "the same by log10 of the time").within(-1e9, 1e9).otherwise("");
+  return l;
 }
 
-Result ask(const PairParameters& p, const Context&) {
+Result ask(const PairSetup& p, const Context&) {
   const Case c = read(p);
   Result answer{.title = "Two clusters", .headline = ""};
   fill(c, answer.values);
@@ -259,7 +202,7 @@ Command pair_command() {
           "  attractor reduce pair --beta 1000 --degrees 90\n"
           "  attractor reduce pair --dynamics usa --beta 9 --angle 1.2 --mass1 0.25 --mass2 0.75\n"
           "Theory: docs/theory/metastability.md.",
-      .make = ask_request<PairParameters>};
+      .make = ask_request<PairSetup>};
 }
 
 }  // namespace attractor::lab

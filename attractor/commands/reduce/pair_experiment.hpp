@@ -9,17 +9,17 @@
 
 namespace attractor::lab {
 
-struct PairParameters {
-  std::string dynamics = "sa";
+struct PairSetup {
+  Rule dynamics = Rule::softmax;
   double beta = 4;
-  std::string angle, degrees;  // one of them, or neither: 90 degrees
+  std::optional<double> angle, degrees;  // one of them, or neither: 90 degrees
   double mass1 = 0.5, mass2 = 0.5;
   double merge_cosine = 0.999;
-  std::string time, log10_time;  // at most one of them
+  std::optional<double> time, log10_time;  // at most one of them
 };
 
-ParameterList list(PairParameters& p);
-Result ask(const PairParameters& p, const Context& context);
+ParameterList list(PairSetup& p);
+Result ask(const PairSetup& p, const Context& context);
 
 /// e^log_value, or null where that is no double.
 Json number_of_log(double log_value);

@@ -11,17 +11,17 @@
 namespace attractor::lab {
 namespace {
 
-Json values(const PairParameters& p) { return ask(p, {}).values; }
+Json values(const PairSetup& p) { return ask(p, {}).values; }
 
 TEST(PairExperiment, AnswersWithTimesOfTheTable) {
-  const Json sa = values({.beta = 9, .degrees = "120"});
+  const Json sa = values({.beta = 9, .degrees = 120});
   EXPECT_NEAR(sa["merge_time"].get<double>() / 48744.78967230, 1, 5e-13);
   EXPECT_NEAR(sa["log_merge_time"].get<double>(), std::log(48744.78967230), 5e-13);
   EXPECT_NEAR(sa["log10_merge_time"].get<double>(), std::log10(48744.78967230), 5e-13);
   EXPECT_NEAR(sa["lifetime_exponent"].get<double>(), 1.5, 1e-15);
   EXPECT_NEAR(sa["asymptotic_log_time"].get<double>(), 13.5 - std::log(13.5), 1e-13);
   EXPECT_FALSE(sa.contains("angle"));
-  const Json usa = values({.dynamics = "usa", .beta = 3});
+  const Json usa = values({.dynamics = Rule::unnormalised, .beta = 3});
   EXPECT_NEAR(usa["escape_rate"].get<double>() / 0.04978706836786, 1, 5e-13);
 }
 
@@ -32,42 +32,42 @@ TEST(PairExperiment, NullWhereDoublesEnd) {
   EXPECT_NEAR(cold["log_merge_time"].get<double>(), 992.39909954047992, 5e-13);
   EXPECT_NEAR(cold["ratio_to_asymptotic"].get<double>(), 1 + 2e-6 + 24e-12, 1e-14);
   EXPECT_NEAR(cold["log_escape_rate"].get<double>(), -2000 + std::numbers::ln2, 1e-12);
-  const Result antipodal = ask({.beta = 1, .degrees = "180"}, {});
+  const Result antipodal = ask({.beta = 1, .degrees = 180}, {});
   EXPECT_TRUE(antipodal.values["log_merge_time"].is_null());
   EXPECT_TRUE(antipodal.values["ratio_to_asymptotic"].is_null());
   EXPECT_NE(antipodal.headline.find("antipodal"), std::string::npos);
   EXPECT_FALSE(antipodal.remarks.empty());
   EXPECT_TRUE(values({.beta = 0})["ratio_to_asymptotic"].is_null());
-  EXPECT_EQ(values({.angle = "0.001"})["merge_time"], 0);
+  EXPECT_EQ(values({.angle = 0.001})["merge_time"], 0);
 }
 
 TEST(PairExperiment, AngleAtATime) {
-  const Json kuramoto = values({.beta = 0, .angle = "2", .time = "1.5"});
+  const Json kuramoto = values({.beta = 0, .angle = 2, .time = "1.5"});
   EXPECT_NEAR(kuramoto["angle"].get<double>(), 0.6689000994797, 1e-12);
   EXPECT_NEAR(kuramoto["cosine"].get<double>(), std::cos(0.6689000994797), 1e-12);
-  const Json cold = values({.beta = 1000, .log10_time = "400"});
+  const Json cold = values({.beta = 1000, .log10_time = 400});
   EXPECT_NEAR(cold["angle"].get<double>(), std::numbers::pi / 2, 1e-12);
-  EXPECT_EQ(values({.beta = 1000, .log10_time = "500"})["angle"], 0);
+  EXPECT_EQ(values({.beta = 1000, .log10_time = 500})["angle"], 0);
 }
 
 TEST(PairExperiment, SoftmaxKnowsTheRatioOfMassesOnly) {
   const double log_time = values({.mass1 = 0.2, .mass2 = 0.4})["log_merge_time"].get<double>();
   EXPECT_NEAR(values({.mass1 = 0.45, .mass2 = 0.9})["log_merge_time"].get<double>(), log_time,
               1e-13);
-  PairParameters p;
+  PairSetup p;
   EXPECT_NE(find(list(p), "mass1").help.find("only mass1 / mass2"), std::string::npos);
 }
 
 TEST(PairExperiment, RefusesBadInput) {
-  const std::pair<PairParameters, const char*> cases[] = {
-      {{.angle = "1", .degrees = "60"}, "degrees"},
-      {{.angle = "4"}, "angle = '4'"},
-      {{.angle = "x"}, "angle = 'x'"},
-      {{.degrees = "-1"}, "degrees"},
-      {{.time = "1", .log10_time = "0"}, "log10-time"},
+  const std::pair<PairSetup, const char*> cases[] = {
+      {{.angle = 1, .degrees = 60}, "degrees"},
+      {{.angle = 4}, "angle = '4'"},
+      {{.angle = x}, "angle = 'x'"},
+      {{.degrees = -1}, "degrees"},
+      {{.time = "1", .log10_time = 0}, "log10-time"},
       {{.time = "inf"}, "time = 'inf'"},
       {{.time = "nan"}, "time = 'nan'"},
-      {{.dynamics = "usa", .mass1 = 0.8}, "masses"}};
+      {{.dynamics = Rule::unnormalised, .mass1 = 0.8}, "masses"}};
   for (const auto& [p, named] : cases) {
     try {
       ask(p, {});
@@ -80,7 +80,7 @@ TEST(PairExperiment, RefusesBadInput) {
 
 TEST(PairExperiment, FiguresShowTheWayAndTheFormula) {
   for (const double beta : {0.0, 4.0, 1e6}) {
-    const Result answer = ask({.beta = beta, .degrees = "90"}, {});
+    const Result answer = ask({.beta = beta, .degrees = 90}, {});
     const std::vector<PageFigure> figures = answer.draw();
     ASSERT_EQ(figures.size(), 2U);
     const report::Series& way = figures[0].figure.panels[0].series[0];

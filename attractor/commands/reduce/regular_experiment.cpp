@@ -28,35 +28,35 @@ using report::Series;
 constexpr double kLn10 = std::numbers::ln10;
 constexpr const char* kSimplexModes[] = {"neutral", "opening", "parting", "pairing"};
 
-RegularClusters clusters_of(const RegularParameters& p) {
-  return {.rule = rule_named(p.dynamics), .beta = p.beta, .count = p.count};
+RegularClusters clusters_of(const RegularSetup& p) {
+  return {.rule = p.dynamics, .beta = p.beta, .count = p.count};
 }
 
-std::uint64_t dimension(const RegularParameters& p) {
+std::uint64_t dimension(const RegularSetup& p) {
   return p.dim > 0 ? p.dim : std::max<std::uint64_t>(2, p.count);
 }
 
 /// A ring has one symmetric mode: off the equator.
-GrowthSpectrum spectrum_of(const RegularParameters& p, const RegularClusters& clusters) {
-  if (p.shape == "polygon") return polygon_spectrum(clusters);
-  if (p.shape == "simplex") return simplex_spectrum(clusters, dimension(p));
+GrowthSpectrum spectrum_of(const RegularSetup& p, const RegularClusters& clusters) {
+  if (p.shape == Shape::polygon) return polygon_spectrum(clusters);
+  if (p.shape == Shape::simplex) return simplex_spectrum(clusters, dimension(p));
   return {.log_unit = log_ring_escape_rate(clusters), .rate = {1}, .multiplicity = {1}};
 }
 
-PairAngle neighbour_angle(const RegularParameters& p) {
-  if (p.shape == "polygon") return meanfield::polygon_angle(p.count);
-  if (p.shape == "simplex") return meanfield::simplex_angle(p.count);
+PairAngle neighbour_angle(const RegularSetup& p) {
+  if (p.shape == Shape::polygon) return meanfield::polygon_angle(p.count);
+  if (p.shape == Shape::simplex) return meanfield::simplex_angle(p.count);
   return meanfield::ring_angle(p.count, p.polar);
 }
 
-std::string mode_name(const RegularParameters& p, std::size_t mode) {
-  if (p.shape == "simplex") return kSimplexModes[mode];
-  return p.shape == "ring" ? "off the equator" : fmt::format("{}", mode);
+std::string mode_name(const RegularSetup& p, std::size_t mode) {
+  if (p.shape == Shape::simplex) return kSimplexModes[mode];
+  return p.shape == Shape::ring ? "off the equator" : fmt::format("{}", mode);
 }
 
 // ---- Values.
 
-void fill_growth(const RegularParameters& p, const GrowthSpectrum& spectrum, Result& answer) {
+void fill_growth(const RegularSetup& p, const GrowthSpectrum& spectrum, Result& answer) {
   Json rates = Json::array(), logs = Json::array();
   Table table{.name = "modes",
               .title = "Growth of small deviations",
@@ -74,7 +74,7 @@ void fill_growth(const RegularParameters& p, const GrowthSpectrum& spectrum, Res
   const std::size_t fastest = spectrum.fastest();
   answer.values["growth_rates"] = rates;
   answer.values["log_growth_rates"] = logs;
-  if (p.shape == "polygon")
+  if (p.shape == Shape::polygon)
     answer.values["fastest_mode"] = fastest;
   else
     answer.values["fastest_mode"] = mode_name(p, fastest);
@@ -83,7 +83,7 @@ void fill_growth(const RegularParameters& p, const GrowthSpectrum& spectrum, Res
   answer.tables.push_back(std::move(table));
 }
 
-void fill_lifetime(const RegularParameters& p, const RegularClusters& clusters, Json& values) {
+void fill_lifetime(const RegularSetup& p, const RegularClusters& clusters, Json& values) {
   const meanfield::ClusterPair pair = neighbours(clusters);
   const PairAngle angle = neighbour_angle(p), merged = PairAngle::of_cosine(p.merge_cosine);
   const double log_time = log_merge_time(pair, angle, merged);
@@ -95,20 +95,12 @@ void fill_lifetime(const RegularParameters& p, const RegularClusters& clusters, 
   values["lifetime_exponent"] = number(lifetime_exponent(pair, angle));
 }
 
-double start_cosine(const RegularParameters& p) {
-  double value = 0;
-  if (!parse_real(p.cosine, value) || !(value >= -1 && value < 1))
-    throw Error(
-        fmt::format("cosine = '{}' is not allowed; allowed: -1/(count-1) to below 1", p.cosine));
-  return value;
-}
-
-void fill_way(const RegularParameters& p, const RegularClusters& clusters, Json& values) {
+void fill_way(const RegularSetup& p, const RegularClusters& clusters, Json& values) {
   double log_time = std::nan("");
-  if (p.shape == "ring")
+  if (p.shape == Shape::ring)
     log_time = ring_time(clusters, p.polar, p.to_polar).log();
-  else if (!p.cosine.empty())
-    log_time = equiangular_time(clusters, start_cosine(p), p.merge_cosine).log();
+  else if (p.cosine)
+    log_time = equiangular_time(clusters, *p.cosine, p.merge_cosine).log();
   else
     return;
   values["time"] = number_of_log(log_time);
@@ -116,23 +108,16 @@ void fill_way(const RegularParameters& p, const RegularClusters& clusters, Json&
   values["log10_time"] = number(log_time / kLn10);
 }
 
-void check(const RegularParameters& p) {
-  if (p.shape != "simplex" && (p.dim > 0 || !p.cosine.empty()))
-    throw Error(fmt::format("dim and cosine are used by shape simplex, not by {}", p.shape));
-  const RegularParameters usual;
-  for (const auto& [name, given] :
-       {std::pair{"polar", p.polar != usual.polar}, {"to-polar", p.to_polar != usual.to_polar}})
-    if (given && p.shape != "ring")
-      throw Error(
-          fmt::format("--{} is used by --shape ring only, not by --shape {}", name, p.shape));
-  if (!p.cosine.empty() && dimension(p) < p.count)
+void check(const RegularSetup& p) {
+  check_setup(p);
+  if (p.cosine && dimension(p) < p.count)
     throw Error(fmt::format("dim = {} is not allowed; {} equiangular clusters need at least {}",
                             p.dim, p.count, p.count));
 }
 
 // ---- Figures.
 
-PageFigure growth_figure(const RegularParameters& p) {
+PageFigure growth_figure(const RegularSetup& p) {
   const GrowthSpectrum spectrum = spectrum_of(p, clusters_of(p));
   const double most = spectrum.rate[spectrum.fastest()];
   Series dots{.mark = report::Mark::points, .colour = report::kBlue, .size = 4.4};
@@ -142,7 +127,7 @@ PageFigure growth_figure(const RegularParameters& p) {
     add_point(dots, static_cast<double>(j), most > 0 ? spectrum.rate[j] / most : 0);
     add_point(line, static_cast<double>(j), most > 0 ? spectrum.rate[j] / most : 0);
   }
-  const bool polygon = p.shape == "polygon";
+  const bool polygon = p.shape == Shape::polygon;
   std::vector<Series> series = {dots};
   if (polygon) series.push_back(line);
   return half_plot(
@@ -156,8 +141,8 @@ PageFigure growth_figure(const RegularParameters& p) {
                   -spectrum.log_efolding()));
 }
 
-PageFigure lifetime_figure(const RegularParameters& p) {
-  const bool ring = p.shape == "ring";
+PageFigure lifetime_figure(const RegularSetup& p) {
+  const bool ring = p.shape == Shape::ring;
   Series folding = curve(report::kGreen, 2.4), pair = curve(report::kVermillion, 2.4),
          formula = curve(report::kInk, 1.4);
   folding.title =
@@ -185,7 +170,7 @@ PageFigure lifetime_figure(const RegularParameters& p) {
                                     : "all rises like the lifetime of a pair of neighbours"));
 }
 
-PageFigure ring_figure(const RegularParameters& p) {
+PageFigure ring_figure(const RegularSetup& p) {
   Series polar = curve(report::kBlue, 2.4);
   const RegularClusters clusters = clusters_of(p);
   for (int k = 1; k <= 200; ++k) {
@@ -200,86 +185,55 @@ PageFigure ring_figure(const RegularParameters& p) {
                    "Polar angle of the ring on a logarithmic clock.");
 }
 
-std::string headline(const RegularParameters& p, const GrowthSpectrum& spectrum) {
-  const std::string where = p.shape == "polygon"   ? "on a regular polygon"
-                            : p.shape == "simplex" ? "on a regular simplex"
+std::string headline(const RegularSetup& p, const GrowthSpectrum& spectrum) {
+  const std::string where = p.shape == Shape::polygon   ? "on a regular polygon"
+                            : p.shape == Shape::simplex ? "on a regular simplex"
                                                    : "on a ring";
   const std::string who =
       fmt::format("{} equal clusters {}, {} at β = {:.6g}", p.count, where,
-                  p.dynamics == "sa" ? "softmax attention" : "unnormalised attention", p.beta);
+                  p.dynamics == Rule::softmax ? "softmax attention" : "unnormalised attention", p.beta);
   const std::string fold = power_text(spectrum.log_efolding() / kLn10);
-  if (p.shape == "ring") return fmt::format("{}: it leaves the equator e-fold in {}.", who, fold);
+  if (p.shape == Shape::ring) return fmt::format("{}: it leaves the equator e-fold in {}.", who, fold);
   return fmt::format("{}: mode {} grows fastest, e-fold in {}.", who,
                      mode_name(p, spectrum.fastest()), fold);
 }
 
-ParameterList shape_list(RegularParameters& p) {
-  const std::string group = "Shape";
-  return {{.name = "dim",
-           .group = group,
-           .help = "simplex: dimension d, from count - 1; 0: count",
-           .target = &p.dim,
-           .most = 65536},
-          {.name = "cosine",
-           .group = group,
-           .help = "simplex: also the time from this common cosine to the merge cosine",
-           .target = &p.cosine,
-           .words = "-1/(count-1) to below 1"},
-          {.name = "merge-cosine",
-           .group = group,
-           .help = "merged means this cosine",
-           .target = &p.merge_cosine,
-           .least = -1,
-           .most = 1 - 1e-15,
-           .above_least = true},
-          {.name = "polar",
-           .group = group,
-           .help = "ring: polar angle at the start, radians; pi/2 is the equator",
-           .target = &p.polar,
-           .least = 0,
-           .most = std::numbers::pi / 2,
-           .above_least = true},
-          {.name = "to-polar",
-           .group = group,
-           .help = "ring: polar angle at the end, radians",
-           .target = &p.to_polar,
-           .least = 0,
-           .most = std::numbers::pi / 2,
-           .above_least = true}};
-}
-
 }  // namespace
 
-ParameterList list(RegularParameters& p) {
-  const std::string group = "Clusters";
-  ParameterList all = {{.name = "dynamics",
-                        .group = group,
-                        .help = "sa: softmax attention; usa: unnormalised",
-                        .target = &p.dynamics,
-                        .choices = {"sa", "usa"}},
-                       {.name = "beta",
-                        .group = group,
-                        .help = "inverse temperature",
-                        .target = &p.beta,
-                        .least = 0,
-                        .most = 1e6},
-                       {.name = "count",
-                        .group = group,
-                        .help = "number k of clusters, each of mass 1/k",
-                        .target = &p.count,
-                        .least = 2,
-                        .most = 4096},
-                       {.name = "shape",
-                        .group = group,
-                        .help = "polygon: on the circle; simplex: all cosines -1/(k-1); ring: on a "
-                                "latitude of the sphere",
-                        .target = &p.shape,
-                        .choices = {"polygon", "simplex", "ring"}}};
-  for (Parameter& parameter : shape_list(p)) all.push_back(std::move(parameter));
-  return all;
+std::span<const std::string_view> names(Shape) {
+  static constexpr std::string_view kNames[] = {"polygon", "simplex", "ring"};
+  return kNames;
 }
 
-Result ask(const RegularParameters& p, const Context&) {
+ParameterList list(RegularSetup& p) {
+  ParameterList l;
+  l.group("Clusters");
+  l.add("dynamics", p.dynamics, "sa: softmax attention; usa: unnormalised")
+      .among({Rule::softmax, Rule::unnormalised});
+  l.add("beta", p.beta, "inverse temperature").within(0, 1e6);
+  l.add("count", p.count, "number k of clusters, each of mass 1/k").within(2, 4096);
+  l.add("shape", p.shape,
+        "polygon: on the circle; simplex: all cosines -1/(k-1); ring: on a latitude of the sphere");
+  l.group("Shape");
+  l.add("dim", p.dim, "simplex: dimension d, from count - 1; 0: count")
+      .within(0, 65536)
+      .used_by("shape", {"simplex"});
+  l.add("cosine", p.cosine, "simplex: also the time from this common cosine to the merge cosine")
+      .within(-1, std::nextafter(1.0, 0.0))
+      .otherwise("")
+      .allow("-1/(count-1) to below 1")
+      .used_by("shape", {"simplex"});
+  l.add("merge-cosine", p.merge_cosine, "merged means this cosine").above(-1, 1 - 1e-15);
+  l.add("polar", p.polar, "ring: polar angle at the start, radians; pi/2 is the equator")
+      .above(0, std::numbers::pi / 2)
+      .used_by("shape", {"ring"});
+  l.add("to-polar", p.to_polar, "ring: polar angle at the end, radians")
+      .above(0, std::numbers::pi / 2)
+      .used_by("shape", {"ring"});
+  return l;
+}
+
+Result ask(const RegularSetup& p, const Context&) {
   check(p);
   const RegularClusters clusters = clusters_of(p);
   const GrowthSpectrum spectrum = spectrum_of(p, clusters);
@@ -287,12 +241,12 @@ Result ask(const RegularParameters& p, const Context&) {
   fill_growth(p, spectrum, answer);
   fill_lifetime(p, clusters, answer.values);
   fill_way(p, clusters, answer.values);
-  if (p.shape == "ring")
+  if (p.shape == Shape::ring)
     answer.remarks.push_back(
         "Times are those of a perfect ring; neighbours that are not evenly spaced merge first.");
-  if (p.shape == "ring" && p.polar <= p.to_polar)
+  if (p.shape == Shape::ring && p.polar <= p.to_polar)
     answer.remarks.push_back("The ring starts beyond the polar angle it is to reach.");
-  if (p.shape == "ring" && p.polar == std::numbers::pi / 2)
+  if (p.shape == Shape::ring && p.polar == std::numbers::pi / 2)
     answer.remarks.push_back("A ring on the equator rests; it leaves at the escape rate.");
   if (neighbour_angle(p).antipodal())
     answer.remarks.push_back("Neighbours are antipodal: alone they would never merge.");
@@ -300,10 +254,10 @@ Result ask(const RegularParameters& p, const Context&) {
   else if (p.beta * neighbour_angle(p).gap() < 3)
     answer.remarks.push_back(
         "Clusters overlap at this beta: the lifetime of an isolated pair says little.");
-  const bool slides = p.shape == "ring" && p.polar > p.to_polar && p.polar < std::numbers::pi / 2;
+  const bool slides = p.shape == Shape::ring && p.polar > p.to_polar && p.polar < std::numbers::pi / 2;
   answer.draw = [p, slides] {
     std::vector<PageFigure> figures;
-    if (p.shape != "ring") figures.push_back(growth_figure(p));
+    if (p.shape != Shape::ring) figures.push_back(growth_figure(p));
     if (slides) figures.push_back(ring_figure(p));
     figures.push_back(lifetime_figure(p));
     return figures;
@@ -318,7 +272,7 @@ Command regular_command() {
               "  attractor reduce clusters --shape polygon --count 7 --beta 25\n"
               "  attractor reduce clusters --shape simplex --count 4 --beta 9 --out simplex\n"
               "Theory: docs/theory/reductions.md.",
-          .make = ask_request<RegularParameters>};
+          .make = ask_request<RegularSetup>};
 }
 
 }  // namespace attractor::lab

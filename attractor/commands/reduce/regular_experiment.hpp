@@ -11,18 +11,21 @@
 
 namespace attractor::lab {
 
-struct RegularParameters {
-  std::string dynamics = "sa";
+enum class Shape { polygon, simplex, ring };
+std::span<const std::string_view> names(Shape);
+
+struct RegularSetup {
+  Rule dynamics = Rule::softmax;
   double beta = 9;
   std::uint64_t count = 5;
-  std::string shape = "polygon";
+  Shape shape = Shape::polygon;
   std::uint64_t dim = 0;  // simplex; 0: as many as clusters
-  std::string cosine;     // simplex; start closer than the simplex
+  std::optional<double> cosine{};  // simplex; start closer than the simplex
   double merge_cosine = 0.999;
   double polar = 1.2, to_polar = 0.1;  // ring
 };
 
-ParameterList list(RegularParameters& p);
-Result ask(const RegularParameters& p, const Context& context);
+ParameterList list(RegularSetup& p);
+Result ask(const RegularSetup& p, const Context& context);
 
 }  // namespace attractor::lab

@@ -11,7 +11,7 @@
 namespace attractor::lab {
 namespace {
 
-Json values(const RegularParameters& p) { return ask(p, {}).values; }
+Json values(const RegularSetup& p) { return ask(p, {}).values; }
 
 TEST(RegularExperiment, PolygonOfThreeByHand) {
   // f'(120 degrees) = -(1/2 + 3 beta/4) e^{-beta/2}, two neighbours, cos - 1 = -3/2.
@@ -24,7 +24,7 @@ TEST(RegularExperiment, PolygonOfThreeByHand) {
   EXPECT_EQ(sa["fastest_mode"], 1);
   EXPECT_NEAR(sa["log_efolding_time"].get<double>(), -std::log(sa["growth_rates"][1].get<double>()),
               1e-13);
-  const Json usa = values({.dynamics = "usa", .beta = beta, .count = 3});
+  const Json usa = values({.dynamics = Rule::unnormalised, .beta = beta, .count = 3});
   EXPECT_NEAR(usa["growth_rates"][1].get<double>() / (pull / 3), 1, 1e-13);
 }
 
@@ -43,12 +43,12 @@ TEST(RegularExperiment, LogarithmsWhereDoublesEnd) {
 }
 
 TEST(RegularExperiment, SimplexAndEquiangular) {
-  const Json tetrahedron = values({.beta = 2, .count = 4, .shape = "simplex"});
+  const Json tetrahedron = values({.beta = 2, .count = 4, .shape = Shape::simplex});
   EXPECT_EQ(tetrahedron["growth_rates"].size(), 4U);
   EXPECT_EQ(tetrahedron["fastest_mode"], "parting");
   EXPECT_NEAR(tetrahedron["neighbour_angle"].get<double>(), std::acos(-1.0 / 3), 1e-14);
   EXPECT_FALSE(tetrahedron.contains("time"));
-  const Json way = values({.beta = 8, .count = 32, .shape = "simplex", .cosine = "0"});
+  const Json way = values({.beta = 8, .count = 32, .shape = Shape::simplex, .cosine = 0});
   EXPECT_NEAR(way["time"].get<double>() / 73.44567591095, 1, 5e-13);
 }
 
@@ -56,28 +56,28 @@ TEST(RegularExperiment, Ring) {
   // Two clusters at polar angle theta are a pair at 2 theta.
   const Json two = values({.beta = 9,
                            .count = 2,
-                           .shape = "ring",
+                           .shape = Shape::ring,
                            .polar = std::numbers::pi / 4,
                            .to_polar = 0.5 * std::acos(0.999)});
   EXPECT_NEAR(two["time"].get<double>() / 466.7106529100, 1, 1e-11);
   EXPECT_NEAR(two["lifetime"].get<double>() / 466.7106529100, 1, 5e-13);
   const Result equator =
-      ask({.beta = 2, .count = 5, .shape = "ring", .polar = std::numbers::pi / 2}, {});
+      ask({.beta = 2, .count = 5, .shape = Shape::ring, .polar = std::numbers::pi / 2}, {});
   EXPECT_TRUE(equator.values["log_time"].is_null());
   EXPECT_FALSE(equator.remarks.empty());
 }
 
 TEST(RegularExperiment, RefusesBadInput) {
-  const std::pair<RegularParameters, const char*> cases[] = {
+  const std::pair<RegularSetup, const char*> cases[] = {
       {{.count = 1}, "count = 1"},
       {{.dim = 3}, "shape simplex"},
       {{.polar = 1}, "--polar is used by --shape ring only, not by --shape polygon"},
-      {{.shape = "simplex", .to_polar = 1}, "--to-polar is used by --shape ring only"},
-      {{.shape = "ring", .cosine = "0.5"}, "shape simplex"},
-      {{.count = 6, .shape = "simplex", .dim = 4}, "dim = 4"},
-      {{.count = 6, .shape = "simplex", .dim = 5, .cosine = "0.1"}, "dim = 5"},
-      {{.count = 6, .shape = "simplex", .cosine = "-0.5"}, "cosine = -0.5"},
-      {{.count = 6, .shape = "simplex", .cosine = "x"}, "cosine = 'x'"}};
+      {{.shape = Shape::simplex, .to_polar = 1}, "--to-polar is used by --shape ring only"},
+      {{.shape = Shape::ring, .cosine = 0.5}, "shape simplex"},
+      {{.count = 6, .shape = Shape::simplex, .dim = 4}, "dim = 4"},
+      {{.count = 6, .shape = Shape::simplex, .dim = 5, .cosine = 0.1}, "dim = 5"},
+      {{.count = 6, .shape = Shape::simplex, .cosine = -0.5}, "cosine = -0.5"},
+      {{.count = 6, .shape = Shape::simplex, .cosine = x}, "cosine = 'x'"}};
   for (const auto& [p, named] : cases) {
     try {
       ask(p, {});

@@ -2,10 +2,8 @@
 #include <optional>
 #include <utility>
 
-#include "attractor/base/error.hpp"
 #include "attractor/commands/registry.hpp"
 #include "attractor/commands/select/select_result.hpp"
-#include "attractor/lab/select/example_parameters.hpp"
 #include "attractor/lab/select/select_experiment.hpp"
 
 namespace attractor::lab {
@@ -14,20 +12,14 @@ namespace {
 class SelectRequest final : public Request {
  public:
   ParameterList parameters() override { return list(p_); }
-  std::vector<std::string> files() override { return problem_files(p_.data); }
-
-  void prepare(const std::vector<std::string>& /*given*/, const std::string& files_from) override {
-    if (p_.data.empty())
-      throw Error("a problem file is missing; see attractor select --help and attractor problem");
-    problem_ = prepared_problem(p_, files_from);
-  }
+  void prepare(const std::vector<std::string>& /*given*/) override { problem_ = prepared(p_); }
 
   Result run(const Context& context) override {
     return select_result(run_select(p_, std::move(*problem_), context));
   }
 
  private:
-  SelectParameters p_{};
+  SelectSetup p_{};
   std::optional<training::Problem> problem_{};
 };
 

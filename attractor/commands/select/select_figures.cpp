@@ -41,7 +41,7 @@ struct Clock {
 };
 
 Clock clock_of(const SelectRecord& r, bool linear_steps = false) {
-  if (r.parameters.optimizer == "flow")
+  if (r.setup.optimizer == Optimizer::flow)
     return {{.label = "time t", .scale = Scale::power}, &SelectMoment::log10_time};
   return {{.label = "step", .scale = linear_steps ? Scale::linear : Scale::log},
           &SelectMoment::steps};
@@ -168,14 +168,14 @@ std::optional<PageFigure> direction_figure(const SelectRecord& r,
 /// What theory says about |p| at late times, through the last point: |p^mm| ln t for gradient
 /// descent and flow, step * t for normalised gradients.
 std::optional<Series> norm_guide(const SelectRecord& r, const Clock& clock, const Series& norms) {
-  const SelectParameters& p = r.parameters;
-  const bool normalised = p.optimizer == "ngd" || p.optimizer == "published";
-  const training::Trained trained = training::trained_named(p.train);
+  const SelectSetup& p = r.setup;
+  const bool normalised = p.optimizer == Optimizer::ngd || p.optimizer == Optimizer::published;
+  const training::Trained trained = training::Trained(p.train);
   const bool plain =
       p.mirror == 2 && trained.attention != training::AttentionPart::factors && drawable(norms);
   const bool known = r.svm && r.svm->status == solve::MarginStatus::optimal && !trained.head &&
-                     training::is_margin_loss(training::loss_named(p.loss));
-  if (!plain || p.optimizer == "polyak" || (!normalised && !known)) return std::nullopt;
+                     training::is_margin_loss(p.loss);
+  if (!plain || p.optimizer == Optimizer::polyak || (!normalised && !known)) return std::nullopt;
   Series guide = curve(report::kInk, 1.2);
   guide.dashed = true;
   guide.title = normalised ? "step × t" : fmt::format("slope |{}^{{mm}}|", attention_name(r));
@@ -191,9 +191,9 @@ std::optional<Series> norm_guide(const SelectRecord& r, const Clock& clock, cons
 }
 
 std::optional<PageFigure> norm_figure(const SelectRecord& r) {
-  const bool normalised = r.parameters.optimizer == "ngd" || r.parameters.optimizer == "published";
+  const bool normalised = r.setup.optimizer == Optimizer::ngd || r.setup.optimizer == Optimizer::published;
   const Clock clock = clock_of(r, normalised);
-  const training::Trained trained = training::trained_named(r.parameters.train);
+  const training::Trained trained = training::Trained(r.setup.train);
   std::vector<Series> series;
   if (trained.attention != training::AttentionPart::none)
     series.push_back(column(r, clock, report::kVermillion, "|" + attention_name(r) + "|",
@@ -202,13 +202,13 @@ std::optional<PageFigure> norm_figure(const SelectRecord& r) {
     series.push_back(column(r, clock, report::kBlue, "|v|", &SelectMoment::head_norm));
   if (std::optional<Series> guide = norm_guide(r, clock, series.front()))
     series.push_back(std::move(*guide));
-  const bool theory = r.parameters.mirror == 2 &&
-                      training::is_margin_loss(training::loss_named(r.parameters.loss)) &&
+  const bool theory = r.setup.mirror == 2 &&
+                      training::is_margin_loss(r.setup.loss) &&
                       (trained.attention == training::AttentionPart::prompt ||
                        trained.attention == training::AttentionPart::weights);
   const char* caption =
       !theory ? "Norms of the trained weights."
-      : r.parameters.optimizer == "published"
+      : r.setup.optimizer == Optimizer::published
           ? "Steps shrink as soon as the gradient falls below the epsilon that is added to its "
             "norm: growth stalls below the dashed line."
       : normalised
@@ -249,7 +249,7 @@ std::optional<PageFigure> loss_figure(const SelectRecord& r) {
   const Scale scale = scale_of({loss});
   return plot("loss", "Training loss", clock.axis, {.label = "loss", .scale = scale},
               {std::move(loss)},
-              fmt::format("The {} loss, a mean over inputs.", r.parameters.loss));
+              fmt::format("The {} loss, a mean over inputs.", r.setup.loss));
 }
 
 std::optional<PageFigure> excess_figure(const SelectRecord& r) {
@@ -328,7 +328,7 @@ Panel attention_panel(const SelectRecord& r, std::span<const double> softmax, st
 }
 
 std::string moment_text(const SelectRecord& r, std::size_t k) {
-  return r.parameters.optimizer == "flow" ? "t = " + power_text(r.series[k].log10_time)
+  return r.setup.optimizer == Optimizer::flow ? "t = " + power_text(r.series[k].log10_time)
                                           : fmt::format("step {:.0f}", r.series[k].steps);
 }
 
@@ -404,8 +404,8 @@ std::optional<PageFigure> path_figure(const SelectRecord& r) {
 }  // namespace
 
 std::vector<PageFigure> select_figures(const SelectRecord& r) {
-  const training::Objective objective(r.problem, training::loss_named(r.parameters.loss),
-                                      training::trained_named(r.parameters.train));
+  const training::Objective objective(r.problem, r.setup.loss,
+                                      training::Trained(r.setup.train));
   std::vector<PageFigure> figures;
   const auto add = [&figures](std::optional<PageFigure> figure) {
     if (figure) figures.push_back(std::move(*figure));

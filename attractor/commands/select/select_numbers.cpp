@@ -190,8 +190,8 @@ void add_exact(const SelectRecord& r, Json& json) {
 
 constexpr std::size_t kMostTokens = 100'000'000;  // numbers of X that are copied
 
-Json parameters_json(const SelectParameters& parameters) {
-  SelectParameters copy = parameters;
+Json parameters_json(const SelectSetup& parameters) {
+  SelectSetup copy = parameters;
   Json json;
   for (const Parameter& p : list(copy)) json[p.name] = p.json();
   return json;
@@ -200,9 +200,9 @@ Json parameters_json(const SelectParameters& parameters) {
 double log10_time(const flow::Time& time) { return time.log() / std::numbers::ln10; }
 
 void write_header(const SelectRecord& r, Archive& file) {
-  file.attribute("/", "parameters", std::string_view(parameters_json(r.parameters).dump()));
+  file.attribute("/", "parameters", std::string_view(parameters_json(r.setup).dump()));
   file.attribute("/", "status", r.trained ? flow::name(r.status) : std::string_view("solved"));
-  file.attribute("/", "seed", r.parameters.seed);
+  file.attribute("/", "seed", r.setup.seed);
   file.attribute("/", "inputs", r.problem.inputs);
   file.attribute("/", "tokens", r.problem.tokens);
   file.attribute("/", "dim", r.problem.dim);

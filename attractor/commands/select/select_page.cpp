@@ -26,23 +26,24 @@ constexpr std::size_t kTableRows = 200;
 
 // ---- In words.
 
-std::string trained_words(const SelectParameters& p) {
-  std::string words = p.train.starts_with("v") ? "head v" : "";
-  const std::string attention = p.train.substr(std::min(p.train.find(',') + 1, p.train.size()));
-  if (attention == "v") return words;
-  if (!words.empty()) words += " and ";
-  return words + (attention == "p"   ? "prompt p"
-                  : attention == "W" ? "attention matrix W"
-                                     : "attention matrix W = KQ^{T}");
+std::string trained_words(const SelectSetup& p) {
+  using training::AttentionPart;
+  const training::Trained trained(p.train);
+  const std::string words = trained.head ? "head v" : "";
+  if (trained.attention == AttentionPart::none) return words;
+  return words + (words.empty() ? "" : " and ") +
+         (trained.attention == AttentionPart::prompt    ? "prompt p"
+          : trained.attention == AttentionPart::weights ? "attention matrix W"
+                                                        : "attention matrix W = KQ^{T}");
 }
 
-std::string optimizer_words(const SelectParameters& p) {
+std::string optimizer_words(const SelectSetup& p) {
   std::string words = p.mirror == 2 ? "gradient" : fmt::format("ℓ^{{{:.4g}}} mirror", p.mirror);
-  if (p.optimizer == "flow") return words + " flow";
-  if (p.optimizer == "ngd" || p.optimizer == "published") words = "normalised " + words;
+  if (p.optimizer == Optimizer::flow) return words + " flow";
+  if (p.optimizer == Optimizer::ngd || p.optimizer == Optimizer::published) words = "normalised " + words;
   words += " descent";
-  if (p.optimizer == "published") words += " as published";
-  if (p.optimizer == "polyak") words += " with Polyak's step";
+  if (p.optimizer == Optimizer::published) words += " as published";
+  if (p.optimizer == Optimizer::polyak) words += " with Polyak's step";
   return p.momentum > 0 ? words + " with momentum" : words;
 }
 
@@ -65,9 +66,9 @@ std::string digits(double value, int count) {
 std::string yes(bool value) { return value ? "yes" : "no"; }
 
 std::string when(const SelectRecord& r, const flow::Time& time) {
-  if (r.parameters.optimizer == "flow") return "t = " + time_text(time);
+  if (r.setup.optimizer == Optimizer::flow) return "t = " + time_text(time);
   return "step " +
-         grouped(static_cast<std::uint64_t>(std::llround(time.value() / r.parameters.step)));
+         grouped(static_cast<std::uint64_t>(std::llround(time.value() / r.setup.step)));
 }
 
 // ---- Tables.
@@ -149,7 +150,7 @@ std::string certificates(const SelectRecord& r) {
              "one "
              "is what the multipliers in result.h5 prove, the upper one the norm of a feasible "
              "point. The Farkas vector of an infeasible choice proves that no shorter weights make "
-             "it; that none do at all, if it cancels exactly, as --exact checks.");
+             "it; that none do at all, if it cancels exactly, as exact checks.");
 }
 
 std::string warning_card(const std::string& markup) {
@@ -227,8 +228,8 @@ std::vector<double> final_leads(const SelectRecord& r, const training::Objective
 std::string selected_table(const SelectRecord& r) {
   if (r.selected.empty() || !r.svm) return "";
   const training::Problem& p = r.problem;
-  const training::Objective objective(p, training::loss_named(r.parameters.loss),
-                                      training::trained_named(r.parameters.train));
+  const training::Objective objective(p, r.setup.loss,
+                                      training::Trained(r.setup.train));
   const std::vector<double> lead = final_leads(r, objective);
   std::vector<std::vector<std::string>> rows = {{"input", "token", "score", "margin"}};
   if (r.trained) rows[0].insert(rows[0].end(), {"softmax weight", "selected since"});
@@ -332,7 +333,7 @@ std::string tiles(const SelectRecord& r) {
   if (r.svm && r.trained)
     text += tile("smallest softmax weight", close_to_one(r.softmax_min, 1 - r.softmax_min),
                  "on a selected token");
-  if (r.trained) text += tile("loss", rounded(r.loss), r.parameters.loss);
+  if (r.trained) text += tile("loss", rounded(r.loss), std::string(name(r.setup.loss)));
   if (r.svm && !r.lock_in.empty())
     text +=
         tile("selection settled", when(r, *std::max_element(r.lock_in.begin(), r.lock_in.end())),
@@ -362,7 +363,7 @@ std::string pictures(const SelectRecord& r, const std::filesystem::path& directo
 }
 
 std::string theory(const SelectRecord& r) {
-  const training::Trained trained = training::trained_named(r.parameters.train);
+  const training::Trained trained = training::Trained(r.setup.train);
   if (trained.attention == training::AttentionPart::none) return "";
   std::string scores,
       end = "Training ends at a locally optimal choice; which one, the start decides.";
@@ -412,8 +413,8 @@ std::string headline(const SelectRecord& r) {
   std::string text = fmt::format("{} input{} of {} tokens in R{}, ", grouped(p.inputs),
                                  p.inputs == 1 ? "" : "s", grouped(p.tokens), superscript(p.dim));
   if (r.trained)
-    text += fmt::format("{} trained on {} loss by {}", trained_words(r.parameters),
-                        r.parameters.loss, optimizer_words(r.parameters));
+    text += fmt::format("{} trained on {} loss by {}", trained_words(r.setup),
+                        r.setup.loss, optimizer_words(r.setup));
   else
     text += "max-margin problem of a given choice";
   if (r.selected.empty()) return text + ": " + status_words(r.status);
@@ -426,7 +427,7 @@ std::string headline(const SelectRecord& r) {
 
 std::string select_title(const SelectRecord& record) {
   return fmt::format("{} inputs, {} tokens, dimension {}, train {}", record.problem.inputs,
-                     record.problem.tokens, record.problem.dim, record.parameters.train);
+                     record.problem.tokens, record.problem.dim, record.setup.train);
 }
 
 std::string select_body(const SelectRecord& record, const std::filesystem::path& figures) {

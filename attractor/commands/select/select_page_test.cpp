@@ -11,7 +11,7 @@
 #include "attractor/commands/select/select_figures.hpp"
 #include "attractor/commands/select/select_numbers.hpp"
 #include "attractor/commands/select/select_words.hpp"
-#include "attractor/report/hdf5.hpp"
+#include "attractor/files/hdf5.hpp"
 #include "attractor/space/space.hpp"
 #include "attractor/training/examples.hpp"
 #include "tests/support/page_test.hpp"
@@ -31,8 +31,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // max-margin solution of token 1. W hides the third coordinate, which is the score.
 SelectRecord made_up() {
   SelectRecord r;
-  r.parameters.data = "problem.json";
-  r.parameters.steps = 100;
+  r.setup.data.name = "problem.json";
+  r.setup.steps = 100;
   r.problem = training::single_input({1, .9, 0});
   r.problem.prompt = {0, -1, 0};
   r.blocks = {{"p", 0, 3}};
@@ -174,7 +174,7 @@ TEST_F(SelectPageTest, EqualRecordsEqualBytes) {
 
 TEST_F(SelectPageTest, EscapesWhatComesFromOutside) {
   SelectRecord record = made_up();
-  record.parameters.data = "</pre><b>'\"&^{x}.json";
+  record.setup.data.name = "</pre><b>'\"&^{x}.json";
   const std::string text = page_without_gnuplot(record);
   EXPECT_FALSE(has(text, "<b>"));
   EXPECT_TRUE(has(text, "&lt;/pre&gt;&lt;b&gt;&#39;&quot;&amp;^{x}.json"));
@@ -248,7 +248,7 @@ TEST_F(SelectPageTest, ResultFileHoldsTheRecord) {
   const Hdf5Reader file(path);
   const auto expect = [&](const char* name, const std::vector<std::size_t>& shape,
                           const std::vector<double>& data) {
-    const Hdf5Array array = file.read(name);
+    const Array array = file.read(name);
     EXPECT_EQ(array.shape, shape) << name;
     EXPECT_EQ(array.data, data) << name;
   };
@@ -310,7 +310,7 @@ TEST(SelectFigures, PlaneKeepsLengths) {
 // v and p in one plane; p has two candidates, the relaxed solution and that of all inputs.
 TEST_F(SelectPageTest, JointTraining) {
   SelectRecord r;
-  r.parameters.train = "v,p";
+  r.setup.train = training::Train::v_p;
   r.problem = training::example({.name = "joint-relaxed"});
   r.blocks = {{"p", 0, 2}, {"v", 2, 2}};
   r.trained = true;
@@ -355,7 +355,7 @@ TEST_F(SelectPageTest, JointTraining) {
 // |p| = |p^mm| ln t for gradient descent: a factor of ten in time adds |p^mm| ln 10.
 TEST(SelectFigures, NormGuideHasTheSlopeOfTheory) {
   SelectRecord record = made_up();
-  record.parameters.optimizer = "gd";
+  record.setup.optimizer = Optimizer::gd;
   record.svm->norm = 0.25;
   const std::vector<PageFigure> figures = select_figures(record);
   const report::Series& guide = find_figure(figures, "norm")->figure.panels[0].series.back();

@@ -58,7 +58,7 @@ std::optional<Plane> plane_of(const SelectRecord& r) {
   constexpr double kZero = 1e-9;
   const training::Problem& p = r.problem;
   const bool prompt =
-      training::trained_named(r.parameters.train).attention == training::AttentionPart::prompt;
+      training::Trained(r.setup.train).attention == training::AttentionPart::prompt;
   if (!prompt || p.dim < 2 || p.x.size() > kMost) return std::nullopt;
   Plane plane{.keys = training::keys(p)};
   std::vector<double> rest(plane.keys);  // differences to the first token of the input

@@ -36,7 +36,7 @@ void add_training(const SelectRecord& r, Lines& text) {
   row(text, "loss", fmt::format("{:.10g}", r.loss));
   if (!r.attention.empty())
     row(text,
-        fmt::format("|{}|", r.parameters.train == "p" || r.parameters.train == "v,p" ? "p" : "W"),
+        fmt::format("|{}|", r.setup.train == training::Train::p || r.setup.train == training::Train::v_p ? "p" : "W"),
         fmt::format("{:.10g}", norm(r.attention)));
   row(text, "smallest selected weight", fmt::format("{:.6g}", r.softmax_min));
 }
@@ -104,7 +104,7 @@ void add_basins(const SelectRecord& r, Lines& text) {
 }
 
 std::string words(const SelectRecord& r) {
-  Lines text = command(r.parameters) + "\n\n";
+  Lines text = command(r.setup) + "\n\n";
   if (r.trained) add_training(r, text);
   row(text, "selected tokens", fmt::format("{}", fmt::join(r.selected, " ")));
   if (r.svm) add_margin(r, text);
@@ -132,35 +132,35 @@ std::string words(const SelectRecord& r) {
 std::string not_delivered(const SelectRecord& r) {
   if (r.trained && !flow::delivered(r.status))
     return (fmt::format("{} after {} steps: {}", flow::name(r.status), r.steps,
-                        r.parameters.optimizer == "flow"
-                            ? "lower --log10-time, raise --tolerance, or use --optimizer ngd"
-                            : "lower --step or --steps, or use --optimizer flow"));
+                        r.setup.optimizer == Optimizer::flow
+                            ? "lower log10-time, raise tolerance, or use optimizer ngd"
+                            : "lower step or steps, or use optimizer flow"));
   if (r.trained && r.steps == 0)
     return (
         "the gradient is zero at the start, so nothing moves: v = 0, K = Q = 0, equal scores, or a "
         "start where softmax has saturated");
   if (!r.svm) return "";
   const bool may_ask =
-      !r.exact && r.parameters.mirror == 2 &&
-      training::trained_named(r.parameters.train).attention == training::AttentionPart::prompt;
+      !r.exact && r.setup.mirror == 2 &&
+      training::Trained(r.setup.train).attention == training::AttentionPart::prompt;
   if (!r.svm->feasible()) {
     if (r.trained)
       return (
           "no weights separate the tokens that lead now; attention has not settled: "
-          "train longer (--steps, --log10-time) or start elsewhere (p0)");
+          "train longer (steps, log10-time) or start elsewhere (p0)");
     return (infeasible_words(*r.svm) +
-            (may_ask && !r.svm->proved_infeasible() ? "; --exact decides" : ""));
+            (may_ask && !r.svm->proved_infeasible() ? "; exact decides" : ""));
   }
   if (r.svm->status != solve::MarginStatus::optimal)
     return (
         fmt::format("the max-margin solution is certified only to a relative gap of {:.1g}; tokens "
                     "are nearly inseparable or scaled very differently{}",
-                    r.svm->relative_gap, may_ask ? "; --exact closes the gap" : ""));
+                    r.svm->relative_gap, may_ask ? "; exact closes the gap" : ""));
   for (const training::PathPoint& point : r.path)
     if (!(point.residual <= 1e-4))
       return (
           fmt::format("the path at R = {:.6g} is a minimum only to a residual of {:.1g}; raise "
-                      "--path-starts, or the loss has a flat valley there",
+                      "path-starts, or the loss has a flat valley there",
                       point.radius, point.residual));
   if (r.exact && !r.exact->proved) return ("the exact check proved nothing: " + r.exact->why_not);
   return "";
@@ -182,7 +182,7 @@ Result select_result(SelectRecord done) {
           .words = words(r),
           .body = [record](const auto& figures) { return select_body(*record, figures); },
           .sections = select_sections(r),
-          .footer = ", problem: " + report::html_text(r.parameters.data)};
+          .footer = ", problem: " + report::html_text(r.setup.data.name)};
 }
 
 }  // namespace attractor::lab

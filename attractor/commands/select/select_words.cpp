@@ -5,7 +5,7 @@
 namespace attractor::lab {
 
 std::string attention_name(const SelectRecord& r) {
-  return training::trained_named(r.parameters.train).attention == training::AttentionPart::prompt
+  return training::Trained(r.setup.train).attention == training::AttentionPart::prompt
              ? "p"
              : "W";
 }

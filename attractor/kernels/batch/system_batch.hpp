@@ -15,10 +15,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace attractor::kernels {
 
 enum class BatchMethod { layers, euler, rk4 };
+inline std::span<const std::string_view> names(BatchMethod) {
+  static constexpr std::string_view kNames[] = {"layers", "euler", "rk4"};
+  return kNames;
+}
 
 struct SystemBatch {
   std::size_t tokens = 0, dim = 0;

@@ -15,10 +15,16 @@
 
 #include <cmath>
 #include <cstddef>
+#include <span>
+#include <string_view>
 
 namespace attractor::kernels {
 
 enum class Precision { f64, f32 };
+inline std::span<const std::string_view> names(Precision) {
+  static constexpr std::string_view kNames[] = {"double", "single"};
+  return kNames;
+}
 
 /// The bound above for one evaluation in single precision.
 inline double single_error(double largest_logit, std::size_t dim) {

@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 
 #include "attractor/base/error.hpp"
-#include "attractor/base/file.hpp"
-#include "attractor/lab/checkpoint_file.hpp"
+#include "attractor/lab/checkpoint_bytes.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -23,8 +22,8 @@ CheckpointView view(const Checkpoint& c) {
           c.coalescences, c.book,     c.merges, c.series, c.snapshots};
 }
 
-void save(const CheckpointView& view, const std::filesystem::path& file) {
-  CheckpointWriter out(file, kCheckpointMagic);
+void save(const CheckpointView& view, CheckpointStore& store) {
+  CheckpointWriter out(store, kCheckpointMagic);
   out.put(view.command);
   out.put(view.progress);
   out.put_all(view.owner);
@@ -103,15 +102,16 @@ Checkpoint parse_checkpoint(std::string_view bytes, const std::string& name) {
   return c;
 }
 
-std::optional<Checkpoint> load(const std::filesystem::path& file, const std::string& command,
+std::optional<Checkpoint> load(const CheckpointStore& store, const std::string& command,
                                const RunShape& shape) {
-  if (!std::filesystem::exists(file)) return std::nullopt;
-  Checkpoint checkpoint = parse_checkpoint(read_file(file, std::size_t{1} << 40), file.string());
+  const std::optional<std::string> bytes = store.read();
+  if (!bytes) return std::nullopt;
+  Checkpoint checkpoint = parse_checkpoint(*bytes, store.name());
   if (checkpoint.command != command)
-    throw Error(fmt::format(
-        "{} belongs to another run or to other data: {}; start again with another --out",
-        file.string(), checkpoint.command));
-  validate(checkpoint, shape, file.string());
+    throw Error(
+        fmt::format("{} belongs to another run or to other data: {}; start again elsewhere",
+                    store.name(), checkpoint.command));
+  validate(checkpoint, shape, store.name());
   return checkpoint;
 }
 

@@ -1,9 +1,8 @@
-// A checkpoint: all that a flow needs to go on and end with the same bytes. A private binary file:
+// A checkpoint: all that a flow needs to go on and end with the same bytes. Private bytes:
 // magic, version, the command and the data it belongs to, the content, a checksum. A damaged or
 // foreign file is refused, and so is one whose content does not fit the run (validate()).
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "attractor/flow/run.hpp"
+#include "attractor/lab/context.hpp"
 #include "attractor/lab/flow/flow_record.hpp"
 
 namespace attractor::lab {
@@ -56,14 +56,14 @@ struct RunShape {
   bool ordered = false;         // by the engine
 };
 
-void save(const CheckpointView& view, const std::filesystem::path& file);
+void save(const CheckpointView& view, CheckpointStore& store);
 
-/// Nothing if there is no such file; throws Error if it is damaged, belongs to another command or
+/// Nothing if there is none yet; throws Error if it is damaged, belongs to another command or
 /// to other data, or cannot be of a run of this shape.
-std::optional<Checkpoint> load(const std::filesystem::path& file, const std::string& command,
+std::optional<Checkpoint> load(const CheckpointStore& store, const std::string& command,
                                const RunShape& shape);
 
-/// What load() does with the bytes of a file; `name` is used in messages.
+/// What load() does with the bytes; `name` is used in messages.
 Checkpoint parse_checkpoint(std::string_view bytes, const std::string& name);
 
 /// Every size, number and index is one that a run of this shape can have, and they agree with each

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "attractor/base/error.hpp"
-#include "attractor/lab/checkpoint_file.hpp"
+#include "attractor/lab/checkpoint_bytes.hpp"
 #include "attractor/lab/flow/checkpoint.hpp"
 #include "attractor/observe/pairs.hpp"
 #include "attractor/space/space.hpp"

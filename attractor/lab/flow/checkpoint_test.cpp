@@ -13,7 +13,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
 #include "attractor/base/random.hpp"
-#include "attractor/lab/checkpoint_file.hpp"
+#include "attractor/lab/checkpoint_bytes.hpp"
 #include "attractor/space/space.hpp"
 #include "tests/support/observations.hpp"
 #include "tests/support/refusal.hpp"

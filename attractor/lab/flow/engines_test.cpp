@@ -29,7 +29,7 @@
 #include "attractor/depth/sphere_flow.hpp"
 #include "attractor/flow/run.hpp"
 #include "attractor/lab/flow/flow_model.hpp"
-#include "attractor/lab/flow/flow_parameters.hpp"
+#include "attractor/lab/flow/flow_setup.hpp"
 #include "attractor/mean_field/circle_tokens.hpp"
 
 namespace attractor::lab {
@@ -184,7 +184,7 @@ TEST(Engines, LayersAreExactToTheRoundingOfLogits) {
       const std::vector<double> x = tokens_of(arrangement, n, dim), masses = masses_of(n, false);
       depth::Architecture architecture;
       architecture.layer.rule =
-          rule == Rule::softmax ? LayerRule::softmax : LayerRule::unnormalised;
+          rule == Rule::softmax ? Rule::softmax : Rule::unnormalised;
       architecture.layer.beta = beta;
       architecture.layer.dim = dim;
       const depth::LayerFlow flow(architecture, n);
@@ -338,8 +338,8 @@ std::string refusal(const std::function<void()>& work) {
   return "";
 }
 
-FlowParameters on_circle(const std::string& engine) {
-  FlowParameters p;
+FlowSetup on_circle(const std::string& engine) {
+  FlowSetup p;
   p.dim = 2;
   p.tokens = 100;
   p.engine = engine;
@@ -349,11 +349,11 @@ FlowParameters on_circle(const std::string& engine) {
 TEST(Engines, AutoTakesTheCircleForManyTokensAndFallsBackToDense) {
   struct Case {
     const char* what;
-    std::function<void(FlowParameters&)> change;
+    std::function<void(FlowSetup&)> change;
     std::size_t tokens, dim;
     const char* engine;
   };
-  const auto same = [](FlowParameters&) {};
+  const auto same = [](FlowSetup&) {};
   const Case cases[] = {
       {"many tokens", same, 20'000, 2, "circle"},
       {"few tokens", same, 19'999, 2, "dense"},
@@ -361,16 +361,16 @@ TEST(Engines, AutoTakesTheCircleForManyTokensAndFallsBackToDense) {
       {"beta beyond its range", [](auto& p) { p.beta = 1.1e4; }, 20'000, 2, "dense"},
       {"times it cannot resolve", [](auto& p) { p.time = 1e5; }, 20'000, 2, "dense"},
       {"until the end", [](auto& p) { p.time = INFINITY; }, 20'000, 2, "dense"},
-      {"a merge radius", [](auto& p) { p.merge_radius = "1e-6"; }, 20'000, 2, "dense"},
-      {"layers", [](auto& p) { p.stepper = "layers"; }, 20'000, 2, "dense"},
-      {"weights", [](auto& p) { p.value = "ginibre"; }, 20'000, 2, "dense"},
-      {"R^d", [](auto& p) { p.space = "euclidean"; }, 20'000, 2, "dense"},
-      {"a mask", [](auto& p) { p.mask = "causal"; }, 20'000, 2, "layers"},
-      {"dense asked for", [](auto& p) { p.engine = "dense"; }, 20'000, 2, "dense"},
-      {"circle asked for", [](auto& p) { p.engine = "circle"; }, 10, 2, "circle"},
+      {"a merge radius", [](auto& p) { p.merge_radius = 1e-6; }, 20'000, 2, "dense"},
+      {"layers", [](auto& p) { p.stepper = flow::Method::layers; }, 20'000, 2, "dense"},
+      {"weights", [](auto& p) { p.value = WeightKind::ginibre; }, 20'000, 2, "dense"},
+      {"R^d", [](auto& p) { p.space = depth::Geometry::euclidean; }, 20'000, 2, "dense"},
+      {"a mask", [](auto& p) { p.mask = MaskKind::causal; }, 20'000, 2, "layers"},
+      {"dense asked for", [](auto& p) { p.engine = depth::Engine::dense; }, 20'000, 2, "dense"},
+      {"circle asked for", [](auto& p) { p.engine = depth::Engine::circle; }, 10, 2, "circle"},
   };
   for (const Case& c : cases) {
-    FlowParameters p = on_circle("auto");
+    FlowSetup p = on_circle("auto");
     c.change(p);
     EXPECT_EQ(engine_of(p, c.tokens, c.dim), c.engine) << c.what;
   }
@@ -380,7 +380,7 @@ TEST(Engines, TheModelSaysWhichOneItTookAndItsError) {
   const std::size_t n = 100;
   const std::vector<double> tokens = tokens_of(kArrangements[0], n, 2);
   for (const char* engine : {"circle", "dense"}) {
-    FlowParameters p = on_circle(engine);
+    FlowSetup p = on_circle(engine);
     p.beta = 20;
     p.accuracy = 1e-6;
     FlowModel model(p, n, 2, 0);
@@ -399,15 +399,15 @@ TEST(Engines, TheModelSaysWhichOneItTookAndItsError) {
 }
 
 TEST(Engines, WhatTheCircleCannotGiveIsRefused) {
-  const auto checked = [](const std::function<void(FlowParameters&)>& change) {
-    FlowParameters p = on_circle("circle");
+  const auto checked = [](const std::function<void(FlowSetup&)>& change) {
+    FlowSetup p = on_circle("circle");
     change(p);
     return refusal([&] { check(p); });
   };
   EXPECT_EQ(checked([](auto&) {}), "");
   for (const char* init : {"uniform", "file"}) {  // the reason is named before a file is read
-    const auto reason = [&](const std::function<void(FlowParameters&)>& change) {
-      const std::string words = checked([&](FlowParameters& p) {
+    const auto reason = [&](const std::function<void(FlowSetup&)>& change) {
+      const std::string words = checked([&](FlowSetup& p) {
         p.init = init;
         change(p);
       });
@@ -415,14 +415,14 @@ TEST(Engines, WhatTheCircleCannotGiveIsRefused) {
       return words.size() < 20 ? words : words.substr(20);
     };
     EXPECT_EQ(reason([](auto& p) { p.beta = 2e4; }), "beta up to 10000, not 20000");
-    EXPECT_EQ(reason([](auto& p) { p.mask = "causal"; }),
+    EXPECT_EQ(reason([](auto& p) { p.mask = MaskKind::causal; }),
               "one head, full mask, norm post and no noise, not other layers (leave out --engine)");
-    EXPECT_EQ(reason([](auto& p) { p.dynamics = "relu"; }), "sa or usa, not relu");
-    EXPECT_EQ(reason([](auto& p) { p.value = "goe"; }),
+    EXPECT_EQ(reason([](auto& p) { p.dynamics = Rule::relu; }), "sa or usa, not relu");
+    EXPECT_EQ(reason([](auto& p) { p.value = WeightKind::goe; }),
               "identity weights, not --query, --key or --value");
-    EXPECT_EQ(reason([](auto& p) { p.space = "euclidean"; }), "--space sphere, not euclidean");
+    EXPECT_EQ(reason([](auto& p) { p.space = depth::Geometry::euclidean; }), "--space sphere, not euclidean");
     EXPECT_EQ(reason([](auto& p) { p.time = INFINITY; }), "a finite --time, not inf");
-    EXPECT_EQ(reason([](auto& p) { p.stepper = "layers"; }),
+    EXPECT_EQ(reason([](auto& p) { p.stepper = flow::Method::layers; }),
               "--stepper adaptive, euler or rk4, not layers");
   }
   EXPECT_EQ(checked([](auto& p) { p.dim = 3; }),
@@ -447,7 +447,7 @@ std::vector<double> as_given(const FlowModel& model, std::span<const double> sta
   return result;
 }
 
-std::vector<double> stepped(const FlowParameters& p, std::vector<double> tokens, std::size_t dim) {
+std::vector<double> stepped(const FlowSetup& p, std::vector<double> tokens, std::size_t dim) {
   const std::size_t n = tokens.size() / dim;
   FlowModel model(p, n, dim, 0);
   EXPECT_EQ(model.flow().engine(), p.engine);
@@ -468,18 +468,18 @@ TEST(Engines, FixedStepsAreTheSameMap) {
     for (const char* dynamics : {"sa", "usa"})
       for (const char* stepper : {"euler", "rk4"})
         for (const double beta : {0.0, 4.0, 9.0}) {
-          FlowParameters p;
+          FlowSetup p;
           p.dynamics = dynamics;
           p.beta = beta;
           p.stepper = stepper;
           p.engine = c.engine;
           p.dim = c.dim;
           // Steps so long that angles and chords, or another order of both, would show.
-          p.step = 0.7 * (p.dynamics == "usa" ? std::exp(-beta) : 1);
+          p.step = 0.7 * (p.dynamics == Rule::unnormalised ? std::exp(-beta) : 1);
           p.time = 5.3 * p.step;
           const std::vector<double> tokens = tokens_of(kArrangements[0], 60, c.dim);
           const std::vector<double> fast = stepped(p, tokens, c.dim);
-          p.engine = "dense";
+          p.engine = depth::Engine::dense;
           const std::vector<double> dense = stepped(p, tokens, c.dim);
           for (std::size_t k = 0; k < dense.size(); ++k)
             ASSERT_NEAR(fast[k], dense[k], 2e-8)
@@ -501,7 +501,7 @@ TEST(Engines, CoarseVelocitiesDoNotStallAdaptiveSteps) {
   const std::size_t n = 300;
   for (const Case& c : cases) {
     SCOPED_TRACE(std::string(c.engine) + ' ' + c.dynamics + ' ' + std::to_string(c.beta));
-    FlowParameters p;
+    FlowSetup p;
     p.engine = c.engine;
     p.dynamics = c.dynamics;
     p.dim = c.dim;
@@ -537,17 +537,17 @@ TEST(Engines, CoarseVelocitiesDoNotStallAdaptiveSteps) {
 }
 
 TEST(Engines, TheSphereIsTakenForManyTokensAndSaysItsError) {
-  FlowParameters p;
+  FlowSetup p;
   p.dim = 3;
   EXPECT_EQ(engine_of(p, 20'000, 3), "sphere");
   EXPECT_EQ(engine_of(p, 1000, 3), "dense");
-  p.engine = "sphere";
+  p.engine = depth::Engine::sphere;
   p.beta = 20;
   p.accuracy = 1e-6;
   EXPECT_EQ(engine_of(p, 100, 3), "sphere");
   FlowModel model(p, 200, 3, 0);
-  FlowParameters dense = p;
-  dense.engine = "dense";
+  FlowSetup dense = p;
+  dense.engine = depth::Engine::dense;
   FlowModel truth(dense, 200, 3, 0);
   const std::vector<double> tokens = tokens_of(kArrangements[0], 200, 3);
   const std::vector<double> state = model.flow().begin(tokens);
@@ -588,24 +588,24 @@ TEST(Engines, MomentsAreTakenWhereTheyBeatDense) {
       {1, 1e-11, 100, 2, "dense", "dense"},          {1, 1e-12, 20'000, 4, "dense", "dense"},
   };
   for (const Case& c : cases) {
-    FlowParameters p;
+    FlowSetup p;
     p.beta = c.beta;
     p.accuracy = c.accuracy;
     EXPECT_EQ(engine_of(p, c.tokens, c.dim), c.automatic) << c.beta << ' ' << c.dim;
     p.time = 1e5;
     EXPECT_EQ(engine_of(p, c.tokens, c.dim), "dense") << c.beta << ' ' << c.dim;
     p.time = 1;
-    p.engine = "moments";
+    p.engine = depth::Engine::moments;
     EXPECT_EQ(engine_of(p, c.tokens, c.dim), c.asked) << c.beta << ' ' << c.dim;
-    p.value = "ginibre";
+    p.value = WeightKind::ginibre;
     EXPECT_EQ(engine_of(p, c.tokens, c.dim), "dense") << c.beta << ' ' << c.dim;
   }
 }
 
 TEST(Engines, MomentsSayTheirErrorAndWhyTheyAreRefused) {
-  FlowParameters p;
+  FlowSetup p;
   p.dim = 5;
-  p.engine = "moments";
+  p.engine = depth::Engine::moments;
   p.beta = 4;
   p.accuracy = 1e-6;
   const std::size_t n = 200, dim = 5;
@@ -622,8 +622,8 @@ TEST(Engines, MomentsSayTheirErrorAndWhyTheyAreRefused) {
   EXPECT_LE(worst(truth, v, dim, [&](std::size_t) { return model.flow().drift_error(); }), 1);
   EXPECT_GT(worst(truth, v, dim, [](std::size_t) { return 1e-12; }), 1);  // it is no dense sum
 
-  const auto checked = [&](const std::function<void(FlowParameters&)>& change) {
-    FlowParameters changed = p;
+  const auto checked = [&](const std::function<void(FlowSetup&)>& change) {
+    FlowSetup changed = p;
     change(changed);
     return refusal([&] { check(changed); });
   };
@@ -637,7 +637,7 @@ TEST(Engines, MomentsSayTheirErrorAndWhyTheyAreRefused) {
   const std::string needs = "engine moments needs ";
   EXPECT_EQ(checked([](auto& q) { q.dim = 9; }), needs + "tokens of dimension 3 to 8, not 9");
   EXPECT_EQ(checked([](auto& q) { q.time = INFINITY; }), needs + "a finite --time, not inf");
-  EXPECT_EQ(checked([](auto& q) { q.stepper = "layers"; }),
+  EXPECT_EQ(checked([](auto& q) { q.stepper = flow::Method::layers; }),
             needs + "--stepper adaptive, euler or rk4, not layers");
   EXPECT_EQ(refusal([&] { FlowModel(p, 100, 9, 0); }), needs + "tokens of dimension 3 to 8, not 9");
   p.beta = 60;
@@ -674,14 +674,14 @@ TEST(Engines, SinglePrecisionStatesItsError) {
       for (const double beta : {0.0, 1.0, 9.0, 40.0, 99.0})
         for (const char* value : {"", "goe"})
           for (const bool caps : {false, true}) {
-            FlowParameters p;
+            FlowSetup p;
             p.dynamics = dynamics;
             p.dim = dim;
             p.beta = beta;
             p.tolerance = 1e-5;
             p.value = value;
-            FlowParameters single = p;
-            single.precision = "single";
+            FlowSetup single = p;
+            single.precision = Precision::f32;
             FlowModel exact(p, n, dim, 0), rounded(single, n, dim, 0);
             const std::vector<double> tokens =
                 caps ? balanced_caps(n, dim) : tokens_of(kArrangements[1], n, dim);
@@ -703,8 +703,8 @@ TEST(Engines, SinglePrecisionStatesItsError) {
   EXPECT_LE(most, 1);
   EXPECT_GT(most, 0.01);   // the bound says something
   EXPECT_GT(relative, 1);  // relative digits there are none
-  FlowParameters single;
-  single.precision = "single";
+  FlowSetup single;
+  single.precision = Precision::f32;
   single.tolerance = 1e-5;
   single.beta = 100;
   EXPECT_NE(refusal([&] { check(single); }).find("beta = 100 needs precision double"),
@@ -715,7 +715,7 @@ TEST(Engines, SinglePrecisionStatesItsError) {
 }
 
 TEST(Engines, AccuraciesOutOfRangeAreRefusedByName) {
-  FlowParameters p;
+  FlowSetup p;
   const ParameterList parameters = list(p);
   for (const char* text : {"1e-13", "1e-3", "0", "nan"}) {
     const std::string words = refusal([&] { find(parameters, "accuracy").set(text); });

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "attractor/flow/run.hpp"
-#include "attractor/lab/flow/flow_parameters.hpp"
+#include "attractor/lab/flow/flow_setup.hpp"
 
 namespace attractor::lab {
 
 /// Throws Error unless several ranks can share this run: sa or usa summed densely, no coalescence,
 /// a token for each rank at least.
-void check_distributed(const FlowParameters& p, std::size_t tokens, std::size_t dim,
+void check_distributed(const FlowSetup& p, std::size_t tokens, std::size_t dim,
                        double merge_radius, std::size_t ranks);
 
 /// This rank's tokens of all.

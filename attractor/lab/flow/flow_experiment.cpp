@@ -22,25 +22,9 @@
 namespace attractor::lab {
 namespace {
 
-double merge_radius_of(const FlowParameters& p) {
-  const bool automatic = p.merge_radius == "auto";
-  const bool adaptive = is_adaptive(p);
-  if (p.merge_radius == "off" || p.space != "sphere" || !is_plain(p) || (automatic && !adaptive))
-    return 0;
-  // The committed error (1 + beta) radius^2 stays at a hundredth of the tolerance.
-  if (automatic) return std::max(1e-9, 0.1 * std::sqrt(p.tolerance / (1 + p.beta)));
-  return std::stod(p.merge_radius);
-}
-
-double cluster_cosine_of(const FlowParameters& p) {
-  if (p.cluster_cosine != "auto") return std::stod(p.cluster_cosine);
-  // Well inside the kernel width 1/sqrt(beta); the 0.999 of the literature up to beta = 50.
-  return 1 - std::min(1e-3, 1 / (20 * std::max(p.beta, 1e-300)));
-}
-
-void check_step(const FlowParameters& p, double log_unit) {
+void check_step(const FlowSetup& p, double log_unit) {
   if (!is_adaptive(p) && !std::isfinite(flow::Time(p.step).in_unit(log_unit)))
-    throw Error(fmt::format("step = {} times e^beta overflows at beta = {}; use --stepper adaptive",
+    throw Error(fmt::format("step = {} times e^beta overflows at beta = {}; use stepper adaptive",
                             p.step, p.beta));
 }
 
@@ -80,7 +64,7 @@ std::vector<flow::Time> at_layers(const std::vector<flow::Time>& times, double s
   return layers;
 }
 
-flow::Plan plan_of(const FlowParameters& p, double log_unit) {
+flow::Plan plan_of(const FlowSetup& p, double log_unit) {
   flow::Plan plan{.end = end_of(p),
                   .outputs = {},
                   .output_every_step = false,
@@ -91,21 +75,20 @@ flow::Plan plan_of(const FlowParameters& p, double log_unit) {
   const flow::Time end = plan.end;
   const bool endless = std::isinf(end.mantissa());
   const bool is_long = end.in_unit(log_unit) > 100;
-  const std::string spacing = p.output_spacing != "auto" ? p.output_spacing
-                              : endless                  ? "steps"
-                              : is_long                  ? "log"
-                                                         : "linear";
+  const Spacing spacing = p.output_spacing.value_or(endless   ? Spacing::steps
+                                                    : is_long ? Spacing::log
+                                                              : Spacing::linear);
   if (const flow::FixedSteps layers = flow::fixed_steps(end, p.step);
-      stepper_of(p) == "layers" && !layers.whole)
+      stepper_of(p) == flow::Method::layers && !layers.whole)
     plan.end = flow::Time(static_cast<double>(layers.count) * p.step);
-  if (spacing == "steps") {
+  if (spacing == Spacing::steps) {
     plan.output_every_step = true;
   } else if (end.mantissa() == 0) {
     plan.outputs = {flow::Time(0)};
   } else {
     plan.outputs =
-        spacing == "log" ? log_times(end, p.outputs, log_unit) : linear_times(end, p.outputs);
-    if (stepper_of(p) == "layers") plan.outputs = at_layers(plan.outputs, p.step);
+        spacing == Spacing::log ? log_times(end, p.outputs, log_unit) : linear_times(end, p.outputs);
+    if (stepper_of(p) == flow::Method::layers) plan.outputs = at_layers(plan.outputs, p.step);
   }
   return plan;
 }
@@ -143,9 +126,9 @@ std::string in_words(const flow::Progress& p, std::size_t distinct) {
                      p.steps);
 }
 
-TokenSet checked_tokens(const FlowParameters& p, const std::string& files_from, bool distributed) {
+TokenSet checked_tokens(const FlowSetup& p, bool distributed) {
   check(p);
-  TokenSet tokens = make_tokens(start_of(with_files_from(p, files_from)));
+  TokenSet tokens = make_tokens(start_of(p));
   if (distributed)
     check_distributed(p, tokens.count(), tokens.dim, merge_radius_of(p), ranks::count());
   return tokens;
@@ -155,14 +138,13 @@ TokenSet checked_tokens(const FlowParameters& p, const std::string& files_from, 
 
 class FlowRun::Experiment {
  public:
-  Experiment(const FlowParameters& p, const std::string& files_from, bool distributed)
+  Experiment(const FlowSetup& p, bool distributed)
       : p_(p),
-        start_(checked_tokens(p, files_from, distributed)),
+        start_(checked_tokens(p, distributed)),
         count_(start_.count()),
         command_(command(p) + (distributed ? fmt::format(" on {} ranks", ranks::count()) : "")),
         record_(first_record(p)),
-        model_(with_files_from(p, files_from), count_, start_.dim, record_.merge_radius,
-               distributed),
+        model_(p, count_, start_.dim, record_.merge_radius, distributed),
         plan_(plan_of(p, model_.flow().log_unit())),
         choice_(snapshot_count(p, count_ * start_.dim), plan_.outputs.size(), count_),
         options_{p.pair_threshold, std::sqrt(2 * (1 - record_.cluster_cosine)), p.seed,
@@ -185,7 +167,7 @@ class FlowRun::Experiment {
 
   FlowRecord run(const Context& context) {
     context_ = context;
-    keeps_ = model_.flow().largest(context.directory.empty() ? 0 : 1) > 0;
+    keeps_ = model_.flow().largest(context.checkpoints ? 1 : 0) > 0;
     for (const observe::Observable& o : observables_)
       record_.observables.push_back({o.name, o.meaning});
     resume_or_start();
@@ -202,7 +184,7 @@ class FlowRun::Experiment {
  private:
   // The flow is one from change to change: each part is a run of its own.
   flow::Status run_through_changes(const flow::Hooks& hooks) {
-    const flow::Tableau method = flow::tableau_named(stepper_of(p_));
+    const flow::Tableau method = flow::tableau(stepper_of(p_));
     flow::Plan part = plan_;
     for (;;) {
       part.end = model_.next_change(progress_.time, plan_.end);
@@ -221,9 +203,9 @@ class FlowRun::Experiment {
       tree_.watch(step, model_.groups().owner());
   }
 
-  FlowRecord first_record(const FlowParameters& p) const {
+  FlowRecord first_record(const FlowSetup& p) const {
     FlowRecord record;
-    record.parameters = p;
+    record.setup = p;
     record.tokens = count_;
     record.dim = start_.dim;
     record.merge_radius = merge_radius_of(p);
@@ -246,17 +228,15 @@ class FlowRun::Experiment {
             .width = model_.flow().space().dim(),
             .outputs = plan_.outputs.size(),
             .observables = observables_.size(),
-            .on_sphere = p_.space == "sphere",
+            .on_sphere = p_.space == depth::Geometry::sphere,
             .lengths = model_.whole().has_lengths(),
             .watched = model_.flow().state_is_tokens(),
             .ordered = !model_.flow().kept_order().empty()};
   }
 
-  std::filesystem::path checkpoint_file() const { return context_.directory / "checkpoint.bin"; }
-
   void resume_or_start() {
     std::optional<Checkpoint> saved;
-    if (!context_.directory.empty()) saved = load(checkpoint_file(), command_, shape());
+    if (context_.checkpoints) saved = load(*context_.checkpoints, command_, shape());
     if (model_.flow().largest(saved ? 1 : 0) == 0) {
       if (model_.flow().state_is_tokens())
         tree_.start(flow::Time(0), start_.data, model_.groups().owner());
@@ -367,7 +347,7 @@ class FlowRun::Experiment {
       save({command_, progress, groups.owner(), tree_.labels(), model_.flow().kept_order(),
             model_.flow().status(), groups.coalescences(), book, tree_.merges(), record_.series,
             record_.snapshots},
-           checkpoint_file());
+           *context_.checkpoints);
     };
     if (!model_.distributed()) return write(progress_);
     const flow::Progress all = gathered(progress_);
@@ -420,7 +400,7 @@ class FlowRun::Experiment {
     return std::move(record_);
   }
 
-  FlowParameters p_;
+  FlowSetup p_;
   Context context_{};
   TokenSet start_;
   std::size_t count_;
@@ -438,8 +418,8 @@ class FlowRun::Experiment {
   std::chrono::steady_clock::time_point next_checkpoint_{};
 };
 
-FlowRun::FlowRun(const FlowParameters& parameters, const std::string& files_from, bool distributed)
-    : experiment_(std::make_unique<Experiment>(parameters, files_from, distributed)) {}
+FlowRun::FlowRun(const FlowSetup& setup, bool distributed)
+    : experiment_(std::make_unique<Experiment>(setup, distributed)) {}
 
 FlowRun::FlowRun(FlowRun&&) noexcept = default;
 FlowRun& FlowRun::operator=(FlowRun&&) noexcept = default;
@@ -449,8 +429,8 @@ void FlowRun::observe(observe::Observable own) { experiment_->observe(std::move(
 FlowSize FlowRun::size() const { return experiment_->size(); }
 FlowRecord FlowRun::run(const Context& context) && { return experiment_->run(context); }
 
-FlowRecord run_flow(const FlowParameters& parameters, const Context& context) {
-  return FlowRun(parameters, context.files_from).run(context);
+FlowRecord run_flow(const FlowSetup& setup, const Context& context) {
+  return FlowRun(setup).run(context);
 }
 
 }  // namespace attractor::lab

@@ -1,6 +1,6 @@
 // The way of one experiment: parameters -> initial tokens -> attention flow -> run() with its
-// observers -> FlowRecord. With a directory the run can be interrupted or killed at any moment and
-// resumed; it ends with the same bytes.
+// observers -> FlowRecord. With a place for checkpoints the run can be interrupted or killed at any
+// moment and resumed; it ends with the same bytes.
 #pragma once
 
 #include <memory>
@@ -21,8 +21,7 @@ class FlowRun {
  public:
   /// All that can be refused is refused here. `distributed`: the ranks share the tokens
   /// (flow_distributed.hpp); only rank 0 is given a directory and gets a whole record.
-  FlowRun(const FlowParameters& parameters, const std::string& files_from,
-          bool distributed = false);
+  explicit FlowRun(const FlowSetup& setup, bool distributed = false);
   /// Measures this as well, at every output. The name must be new.
   void observe(observe::Observable own);
   FlowRun(FlowRun&&) noexcept;
@@ -38,6 +37,6 @@ class FlowRun {
   std::unique_ptr<Experiment> experiment_;
 };
 
-FlowRecord run_flow(const FlowParameters& parameters, const Context& context);
+FlowRecord run_flow(const FlowSetup& setup, const Context& context);
 
 }  // namespace attractor::lab

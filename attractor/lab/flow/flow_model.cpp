@@ -21,30 +21,30 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-Attention attention_of(const FlowParameters& p, std::size_t dim, FlowWeights weights) {
+Attention attention_of(const FlowSetup& p, std::size_t dim, FlowWeights weights) {
   Head& head = weights.heads.front();
-  return {.rule = rule_named(p.dynamics),
+  return {.rule = p.dynamics,
           .beta = p.beta,
           .dim = dim,
-          .on_sphere = p.space == "sphere",
+          .on_sphere = p.space == depth::Geometry::sphere,
           .query = std::move(head.query),
           .key = std::move(head.key),
           .value = std::move(head.value)};
 }
 
-depth::Architecture architecture_of(const FlowParameters& p, std::size_t dim, FlowWeights weights) {
+depth::Architecture architecture_of(const FlowSetup& p, std::size_t dim, FlowWeights weights) {
   depth::Architecture a;
-  a.layer.rule = layer_rule_named(p.dynamics);
+  a.layer.rule = p.dynamics;
   a.layer.beta = p.beta;
   a.layer.dim = dim;
   a.layer.heads = std::move(weights.heads);
   a.layer.output = std::move(weights.output);
-  a.layer.mask.causal = p.mask == "causal";
+  a.layer.mask.causal = p.mask == MaskKind::causal;
   if (p.window > 0) a.layer.mask.window = p.window;
   a.layer.mask.slope = p.distance_bias;
-  a.layer.kernel = radial_kernel_named(p.kernel);
-  a.geometry = depth::geometry_named(p.space);
-  a.norm = normalisation_named(p.norm);
+  a.layer.kernel = p.kernel;
+  a.geometry = p.space;
+  a.norm = p.norm;
   a.alpha = p.alpha;
   a.alpha_power = p.alpha_power;
   a.switch_time = p.switch_time;
@@ -57,16 +57,16 @@ depth::Architecture architecture_of(const FlowParameters& p, std::size_t dim, Fl
 }
 
 /// The energy of the house is that of cosines; only sa and usa have one.
-Attention energy_attention(const FlowParameters& p, std::size_t dim) {
-  return {.rule = Rule::softmax, .beta = p.beta, .dim = dim, .on_sphere = p.space == "sphere"};
+Attention energy_attention(const FlowSetup& p, std::size_t dim) {
+  return {.rule = Rule::softmax, .beta = p.beta, .dim = dim, .on_sphere = p.space == depth::Geometry::sphere};
 }
 
-std::unique_ptr<depth::TokenFlow> linear_flow(const FlowParameters& p, std::string_view engine,
+std::unique_ptr<depth::TokenFlow> linear_flow(const FlowSetup& p, depth::Engine engine,
                                               std::size_t tokens, std::size_t dim) {
   const depth::FieldFlowSettings settings{
-      .rule = rule_named(p.dynamics), .beta = p.beta, .accuracy = p.accuracy, .dim = dim};
-  if (engine == "sphere") return std::make_unique<depth::SphereFlow>(settings, tokens);
-  if (engine == "moments") return std::make_unique<depth::MomentsFlow>(settings, tokens);
+      .rule = p.dynamics, .beta = p.beta, .accuracy = p.accuracy, .dim = dim};
+  if (engine == depth::Engine::sphere) return std::make_unique<depth::SphereFlow>(settings, tokens);
+  if (engine == depth::Engine::moments) return std::make_unique<depth::MomentsFlow>(settings, tokens);
   if (!is_adaptive(p)) return std::make_unique<depth::ChordFlow>(settings, tokens);
   return std::make_unique<depth::CircleFlow>(
       depth::CircleFlowSettings{settings.rule, settings.beta, settings.accuracy}, tokens);
@@ -74,12 +74,12 @@ std::unique_ptr<depth::TokenFlow> linear_flow(const FlowParameters& p, std::stri
 
 }  // namespace
 
-FlowModel::FlowModel(const FlowParameters& p, std::size_t tokens, std::size_t dim,
+FlowModel::FlowModel(const FlowSetup& p, std::size_t tokens, std::size_t dim,
                      double merge_radius, bool distributed)
-    : parameters_(p), dim_(dim), weights_(p, dim) {
-  const std::string engine = engine_of(p, tokens, dim);
-  if (is_linear(p.engine) && engine != p.engine) throw Error(engine_refusal(p, tokens, dim));
-  if (engine == "layers") {
+    : setup_(p), dim_(dim), weights_(p, dim) {
+  const std::optional<depth::Engine> engine = engine_of(p, tokens, dim);
+  if (asks_linear(p) && engine != p.engine) throw Error(engine_refusal(p, tokens, dim));
+  if (!engine) {
     auto layers =
         std::make_unique<depth::LayerFlow>(architecture_of(p, dim, weights_.at(0)), tokens);
     layers_ = layers.get();
@@ -87,11 +87,11 @@ FlowModel::FlowModel(const FlowParameters& p, std::size_t tokens, std::size_t di
     observed_ = energy_attention(p, dim);
   } else {
     observed_ = attention_of(p, dim, weights_.at(0));
-    if (is_linear(engine)) {
-      flow_ = linear_flow(p, engine, tokens, dim);
+    if (*engine != depth::Engine::dense) {
+      flow_ = linear_flow(p, *engine, tokens, dim);
     } else {
       auto plain = std::make_unique<depth::AttentionFlow>(observed_, tokens, merge_radius);
-      if (p.precision == "single") plain->set_precision(Precision::f32);
+      plain->set_precision(p.precision);
       plain_ = plain.get();
       if (distributed) {
         whole_ = std::move(plain);
@@ -120,29 +120,29 @@ flow::Time FlowModel::next_change(const flow::Time& now, const flow::Time& end) 
     const flow::Time candidate(time, 0);
     if (now < candidate && candidate < next) next = candidate;
   };
-  if (parameters_.norm == "mix") earlier(parameters_.switch_time);
-  if (parameters_.redraw > 0) {
+  if (setup_.norm == Normalisation::mix) earlier(setup_.switch_time);
+  if (setup_.redraw > 0) {
     // The quotient of a time that is a whole number of periods may round down.
-    const double periods = std::floor(now.value() / parameters_.redraw * (1 + 1e-12));
-    earlier((periods + 1) * parameters_.redraw);
+    const double periods = std::floor(now.value() / setup_.redraw * (1 + 1e-12));
+    earlier((periods + 1) * setup_.redraw);
   }
   return next;
 }
 
 void FlowModel::enter(const flow::Time& now, std::vector<double>& state) {
   flow_->enter(now, state);
-  if (parameters_.redraw == 0) return;
+  if (setup_.redraw == 0) return;
   // A run resumed at its end has no period left to enter: it is still in the one before.
-  const bool ended = !(now < flow::Time(parameters_.time));
+  const bool ended = !(now < flow::Time(setup_.time));
   FlowWeights w = weights_.at(ended ? period_before(now)
                                     : static_cast<std::uint64_t>(std::floor(
-                                          now.value() / parameters_.redraw * (1 + 1e-12))));
+                                          now.value() / setup_.redraw * (1 + 1e-12))));
   layers_->set_weights(std::move(w.heads), std::move(w.output), std::move(w.block));
 }
 
 std::uint64_t FlowModel::period_before(const flow::Time& end) const {
-  if (parameters_.redraw == 0) return 0;
-  const double periods = std::ceil(end.value() / parameters_.redraw * (1 - 1e-12));
+  if (setup_.redraw == 0) return 0;
+  const double periods = std::ceil(end.value() / setup_.redraw * (1 - 1e-12));
   return periods > 1 ? static_cast<std::uint64_t>(periods) - 1 : 0;
 }
 
@@ -182,7 +182,7 @@ void FlowModel::know_energy(std::span<const double> state, observe::Observation&
   o.energy_ratio *= std::exp(log_energy - o.log_energy);
   o.log_energy = log_energy;
   o.energy = std::exp(log_energy);
-  o.energy_relative_error = parameters_.accuracy / o.energy_ratio;
+  o.energy_relative_error = setup_.accuracy / o.energy_ratio;
   o.energy_relative_unseen = 0;
 }
 
@@ -190,7 +190,7 @@ void FlowModel::know_energy(std::span<const double> state, observe::Observation&
 double FlowModel::layer_cosine(const flow::Time& time, std::span<const double> state) const {
   const double unit = flow().log_unit();
   const double step =
-      stepper_of(parameters_) == "layers" ? flow::Time(parameters_.step).in_unit(unit) : 1;
+      stepper_of(setup_) == flow::Method::layers ? flow::Time(setup_.step).in_unit(unit) : 1;
   std::vector<double> next(state.size());
   whole().increment_at(time, state, unit, next);
   double sum = 0;

@@ -13,7 +13,7 @@
 #include "attractor/depth/attention_flow.hpp"
 #include "attractor/depth/layer_flow.hpp"
 #include "attractor/flow/run.hpp"
-#include "attractor/lab/flow/flow_parameters.hpp"
+#include "attractor/lab/flow/flow_setup.hpp"
 #include "attractor/lab/flow/flow_weights.hpp"
 #include "attractor/observe/observation.hpp"
 
@@ -23,7 +23,7 @@ class FlowModel {
  public:
   /// Files are read as they are named. Throws Error on what has no meaning. `distributed`: the
   /// ranks share the tokens (check_distributed() has let it pass).
-  FlowModel(const FlowParameters& p, std::size_t tokens, std::size_t dim, double merge_radius,
+  FlowModel(const FlowSetup& p, std::size_t tokens, std::size_t dim, double merge_radius,
             bool distributed = false);
 
   depth::TokenFlow& flow() { return *flow_; }
@@ -61,7 +61,7 @@ class FlowModel {
   void observe_layer(const flow::Time& time, std::span<const double> state, bool affordable,
                      observe::Observation& o) const;
 
-  FlowParameters parameters_;
+  FlowSetup setup_;
   std::size_t dim_;
   WeightSource weights_;
   std::unique_ptr<depth::TokenFlow> flow_;

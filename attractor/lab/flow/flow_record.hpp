@@ -11,7 +11,7 @@
 #include "attractor/attention/attention_layer.hpp"
 #include "attractor/depth/coalescence/token_groups.hpp"
 #include "attractor/flow/status.hpp"
-#include "attractor/lab/flow/flow_parameters.hpp"
+#include "attractor/lab/flow/flow_setup.hpp"
 #include "attractor/lab/flow/flow_weights.hpp"
 #include "attractor/observe/merge_tree.hpp"
 #include "attractor/observe/observation.hpp"
@@ -33,7 +33,7 @@ struct ObservableName {
 };
 
 struct FlowRecord {
-  FlowParameters parameters;
+  FlowSetup setup;
   std::size_t tokens = 0, dim = 0;  // as made: a file decides its own
   double cluster_cosine = 0.999, merge_radius = 0;
   flow::Status status = flow::Status::complete;

@@ -17,12 +17,12 @@ double log10_of(const flow::Time& time) { return time.log() / std::numbers::ln10
 
 std::string text(double x) { return fmt::format("{}", x); }
 
-FlowParameters pair_at(const std::string& dynamics, double beta, double angle) {
-  FlowParameters p;
+FlowSetup pair_at(const std::string& dynamics, double beta, double angle) {
+  FlowSetup p;
   p.dynamics = dynamics;
   p.beta = beta;
-  p.init = "angles";
-  p.angles = "0," + text(angle);
+  p.init = Arrangement::angles;
+  p.angles = {0, } + text(angle);
   p.tolerance = 1e-11;
   return p;
 }
@@ -50,11 +50,11 @@ TEST(LogTime, FollowsAPairBeyondTheRangeOfDoubles) {
                         {"sa", 3, 1.0}})
     for (const double share : {0.3, 0.95}) {
       SCOPED_TRACE(std::string(c.dynamics) + ' ' + text(c.beta) + ' ' + text(c.angle));
-      const meanfield::ClusterPair pair{.rule = rule_named(c.dynamics), .beta = c.beta};
+      const meanfield::ClusterPair pair{.rule = c.dynamics, .beta = c.beta};
       const auto from = meanfield::PairAngle::of(c.angle);
       const double log10 =
           (meanfield::log_merge_time(pair, from) + std::log(share)) / std::numbers::ln10;
-      FlowParameters p = pair_at(c.dynamics, c.beta, c.angle);
+      FlowSetup p = pair_at(c.dynamics, c.beta, c.angle);
       p.log10_time = text(log10);
       check(p);
       const FlowRecord record = run_flow(p, {});
@@ -70,20 +70,20 @@ TEST(LogTime, FollowsAPairBeyondTheRangeOfDoubles) {
 }
 
 TEST(LogTime, IsTheTimeWhereADoubleHoldsIt) {
-  FlowParameters p, q;
+  FlowSetup p, q;
   p.tokens = q.tokens = 12;
-  p.log10_time = "0.5";
+  p.log10_time = 0.5;
   q.time = std::pow(10, 0.5);
   EXPECT_EQ(run_flow(p, {}).snapshots.back().positions, run_flow(q, {}).snapshots.back().positions);
   EXPECT_EQ(end_of(p).value(), end_of(q).value());
-  p.log10_time = "-400.25";
+  p.log10_time = -400.25;
   EXPECT_NEAR(end_of(p).log(), -400.25 * std::numbers::ln10, 1e-12);
 }
 
 TEST(LogTime, HandsOutEveryMoment) {
   for (const char* spacing : {"linear", "log"}) {
-    FlowParameters p = pair_at("usa", 2000, 1.0);
-    p.log10_time = "-469.5";
+    FlowSetup p = pair_at("usa", 2000, 1.0);
+    p.log10_time = -469.5;
     p.output_spacing = spacing;
     p.outputs = 20;
     const FlowRecord record = run_flow(p, {});
@@ -99,7 +99,7 @@ TEST(LogTime, HandsOutEveryMoment) {
 
 TEST(LogTime, IsRefusedWhereItSaysNothing) {
   const auto says = [](const std::string& log10, const std::string& stepper, double time) {
-    FlowParameters p;
+    FlowSetup p;
     p.log10_time = log10;
     p.stepper = stepper;
     p.time = time;
@@ -113,8 +113,8 @@ TEST(LogTime, IsRefusedWhereItSaysNothing) {
   EXPECT_SAYS(says("400", "euler", 10), "out of reach of steps of 0.1");
   EXPECT_SAYS(says("-400", "layers", 10), "out of reach");
   EXPECT_SAYS(says("-2", "euler", 10), "step = 0.1 is longer than time = 0.01");
-  FlowParameters p;
-  p.log10_time = "1";
+  FlowSetup p;
+  p.log10_time = 1;
   EXPECT_SAYS(refusal([&] { check_use(p, {"time", "log10-time"}); }), "say the same");
 }
 

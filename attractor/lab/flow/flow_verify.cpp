@@ -18,19 +18,20 @@ constexpr double kFinestTolerance = 1e-14;
 constexpr double kShort = 1e4;           // natural units of time: a run without coalescence ends
 constexpr double kDenseTokens = 20'000;  // up to so many, dense sums are the better reference
 
-bool is_short(const FlowParameters& p) {
-  const double log = end_of(p).log() + (p.dynamics == "usa" ? p.beta : 0);
+bool is_short(const FlowSetup& p) {
+  const double log = end_of(p).log() + (p.dynamics == Rule::unnormalised ? p.beta : 0);
   return log <= std::log(kShort);
 }
 
-void refine_engine(FlowParameters& p, std::size_t tokens, std::size_t dim) {
-  const std::string engine = engine_of(p, tokens, dim);
-  if (!is_linear(engine)) return;
+void refine_engine(FlowSetup& p, std::size_t tokens, std::size_t dim) {
+  const std::optional<depth::Engine> engine = engine_of(p, tokens, dim);
+  if (!engine || *engine == depth::Engine::dense) return;
   if (static_cast<double>(tokens) <= kDenseTokens) {
-    p.engine = "dense";
+    p.engine = depth::Engine::dense;
     return;
   }
-  const double finest = engine == "circle" ? depth::kFinestCircle : depth::kFinestSphere;
+  const double finest =
+      *engine == depth::Engine::circle ? depth::kFinestCircle : depth::kFinestSphere;
   const double wanted = std::min(p.accuracy / 100, p.tolerance);
   p.engine = engine;
   p.accuracy = std::max(finest, wanted);
@@ -38,14 +39,14 @@ void refine_engine(FlowParameters& p, std::size_t tokens, std::size_t dim) {
     throw Error(
         fmt::format("verify takes a hundredth of the tolerance, {:g}; engine {} is accurate "
                     "to {:g} at best: give a tolerance of {:g} or more",
-                    p.tolerance, engine, finest, 100 * finest));
+                    p.tolerance, name(*engine), finest, 100 * finest));
 }
 
 }  // namespace
 
-FlowParameters finer(const FlowParameters& parameters, std::size_t tokens, std::size_t dim) {
-  FlowParameters p = parameters;
-  p.precision = "double";
+FlowSetup finer(const FlowSetup& parameters, std::size_t tokens, std::size_t dim) {
+  FlowSetup p = parameters;
+  p.precision = Precision::f64;
   if ((p.noise > 0 || p.common_noise > 0) && p.noise_substeps % 4 != 0)
     throw Error(
         fmt::format("verify follows the same noise with steps four times finer: noise-substeps = "
@@ -64,21 +65,20 @@ FlowParameters finer(const FlowParameters& parameters, std::size_t tokens, std::
                     "precision allows; give a tolerance of {:g} or more",
                     parameters.tolerance, kFinestTolerance, 100 * kFinestTolerance));
   refine_engine(p, tokens, dim);
-  if (is_plain(p) && p.space == "sphere" && !is_linear(p.engine)) {
+  if (is_plain(p) && p.space == depth::Geometry::sphere && !asks_linear(p)) {
     if (is_short(p))
-      p.merge_radius = "off";
-    else if (p.merge_radius != "auto" && p.merge_radius != "off")
-      p.merge_radius = fmt::format("{}", std::max(1e-12, std::stod(p.merge_radius) / 10));
+      p.merge_radius = 0;
+    else if (p.merge_radius && *p.merge_radius > 0)
+      p.merge_radius = std::max(1e-12, *p.merge_radius / 10);
   }
   return p;
 }
 
 Verification verify(const FlowRecord& record, const Context& context, bool distributed) {
   Context unkept = context;
-  unkept.directory.clear();
+  unkept.checkpoints.reset();
   const FlowRecord reference =
-      FlowRun(finer(record.parameters, record.tokens, record.dim), context.files_from, distributed)
-          .run(unkept);
+      FlowRun(finer(record.setup, record.tokens, record.dim), distributed).run(unkept);
   const bool whole = !distributed || ranks::rank() == 0;
   if (!whole || reference.status == flow::Status::interrupted) return {.status = reference.status};
   return compare(record, reference);
@@ -99,7 +99,7 @@ Verification compare(const FlowRecord& record, const FlowRecord& reference) {
   v.error = std::sqrt(worst);
   for (std::size_t i = 0; i < std::min(a.norms.size(), b.norms.size()); ++i)
     v.length_error = std::max(v.length_error, std::abs(a.norms[i] - b.norms[i]) / b.norms[i]);
-  if (end_of(record.parameters) == flow::kForever)
+  if (end_of(record.setup) == flow::kForever)
     v.time_error = std::abs(record.time.log() - reference.time.log());
   return v;
 }

@@ -23,7 +23,7 @@ struct Verification {
 };
 
 /// The finer run. Throws Error if double precision or the engine has none.
-FlowParameters finer(const FlowParameters& parameters, std::size_t tokens, std::size_t dim);
+FlowSetup finer(const FlowSetup& parameters, std::size_t tokens, std::size_t dim);
 
 /// Runs it and compares; what only rank 0 knows is told by rank 0.
 Verification verify(const FlowRecord& record, const Context& context, bool distributed);

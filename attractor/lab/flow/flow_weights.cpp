@@ -7,36 +7,26 @@
 
 #include "attractor/attention/weights.hpp"
 #include "attractor/base/error.hpp"
-#include "attractor/tokens/token_file.hpp"
+#include "attractor/tokens/given_arrays.hpp"
 
 namespace attractor::lab {
 namespace {
 
-WeightKind drawn_kind(const std::string& text) {
-  return is_weight_kind(text) ? weight_kind_named(text) : WeightKind::identity;
-}
-
-std::optional<Array> in_file(const std::string& file, const std::vector<std::size_t>& shape,
+std::optional<Array> checked(const ArrayInput& given, const std::vector<std::size_t>& shape,
                              const char* axes) {
-  if (file.empty()) return std::nullopt;
-  return read_weights(file, shape, axes);
+  if (!given.given()) return std::nullopt;
+  return weights_of(given.get(), given.what(), shape, axes);
 }
 
-/// Nothing for what is drawn.
-std::optional<Array> given(const std::string& text, const std::vector<std::size_t>& shape,
-                           const char* axes) {
-  return in_file(is_weight_kind(text) ? std::string() : text, shape, axes);
-}
-
-std::vector<double> gain_of(const FlowParameters& p, std::size_t dim) {
-  if (p.gain.empty()) return {};
-  const Array array = read_array(p.gain);
+std::vector<double> gain_of(const FlowSetup& p, std::size_t dim) {
+  if (!p.gain.given()) return {};
+  const Array& array = p.gain.get();
   if (array.data.size() != dim)
-    throw Error(
-        fmt::format("{} has {} numbers; dim = {} are needed", p.gain, array.data.size(), dim));
+    throw Error(fmt::format("{} has {} numbers; dim = {} are needed", p.gain.what(),
+                            array.data.size(), dim));
   for (const double g : array.data)
     if (!std::isfinite(g))
-      throw Error(fmt::format("{} holds {}; finite numbers are needed", p.gain, g));
+      throw Error(fmt::format("{} holds {}; finite numbers are needed", p.gain.what(), g));
   return array.data;
 }
 
@@ -61,39 +51,40 @@ void FlowWeights::add_to(Checksum& sum) const {
   add(output), add(block.in), add(block.bias), add(block.out), add(gain);
 }
 
-WeightSource::WeightSource(const FlowParameters& p, std::size_t dim)
+WeightSource::WeightSource(const FlowSetup& p, std::size_t dim)
     : p_(p), dim_(dim), gain_(gain_of(p, dim)) {
   const std::size_t rank = p.rank > 0 ? p.rank : dim;
-  query_ = given(p.query, {p.heads, rank, dim}, "(heads, rank, dim)");
-  key_ = given(p.key, {p.heads, rank, dim}, "(heads, rank, dim)");
-  value_ = given(p.value, {p.heads, dim, dim}, "(heads, dim, dim)");
-  output_ = given(p.output, {dim, dim}, "(dim, dim)");
-  if (p.feed_forward == "none") return;
+  query_ = checked(p.query.given, {p.heads, rank, dim}, "(heads, rank, dim)");
+  key_ = checked(p.key.given, {p.heads, rank, dim}, "(heads, rank, dim)");
+  value_ = checked(p.value.given, {p.heads, dim, dim}, "(heads, dim, dim)");
+  output_ = checked(p.output.given, {dim, dim}, "(dim, dim)");
+  if (p.feed_forward == depth::Activation::none) return;
   // The first file that has a width decides it, where it was not given.
   width_ = p.width;
-  in_ = in_file(p.feed_forward_in, {width_, dim}, "(width, dim)");
+  in_ = checked(p.feed_forward_in, {width_, dim}, "(width, dim)");
   if (in_) width_ = in_->shape[0];
-  out_ = in_file(p.feed_forward_out, {dim, width_}, "(dim, width)");
+  out_ = checked(p.feed_forward_out, {dim, width_}, "(dim, width)");
   if (out_) width_ = out_->shape[1];
-  bias_ = in_file(p.feed_forward_bias, {width_}, "(width)");
+  bias_ = checked(p.feed_forward_bias, {width_}, "(width)");
   if (bias_) width_ = bias_->shape[0];
   if (width_ == 0) width_ = 4 * dim;
 }
 
 std::vector<Head> WeightSource::heads(std::uint64_t period) const {
   const std::size_t rank = p_.rank > 0 ? p_.rank : dim_;
-  const bool product = p_.value == "qk" || p_.value == "minus-qk";
+  const bool product =
+      p_.value.kind == WeightKind::qk || p_.value.kind == WeightKind::minus_qk;
   std::vector<Head> all;
   for (std::uint64_t h = 0; h < p_.heads; ++h) {
-    const auto matrix = [&](const std::optional<Array>& file, const std::string& kind,
+    const auto matrix = [&](const std::optional<Array>& given, const WeightInput& input,
                             std::size_t rows, const char* name) {
-      return file ? matrix_of(*file, h)
-                  : draw_weights(drawn_kind(kind), rows, dim_, {p_.seed, name, period, h});
+      return given ? matrix_of(*given, h)
+                   : draw_weights(input.drawn(), rows, dim_, {p_.seed, name, period, h});
     };
     Head head{.query = matrix(query_, p_.query, rank, "query"),
               .key = matrix(key_, p_.key, rank, "key"),
               .value = {}};
-    head.value = product ? query_key_product(head.query, head.key, dim_, p_.value == "qk" ? 1 : -1)
+    head.value = product ? query_key_product(head.query, head.key, dim_, p_.value.kind == WeightKind::qk ? 1 : -1)
                          : matrix(value_, p_.value, dim_, "value");
     all.push_back(std::move(head));
   }
@@ -102,26 +93,23 @@ std::vector<Head> WeightSource::heads(std::uint64_t period) const {
 
 std::vector<double> WeightSource::output(std::uint64_t period) const {
   if (output_) return output_->data;
-  return draw_weights(drawn_kind(p_.output), dim_, dim_,
+  return draw_weights(p_.output.drawn(), dim_, dim_,
                       {.seed = p_.seed, .matrix = "output", .period = period});
 }
 
 depth::FeedForward WeightSource::block(std::uint64_t period) const {
-  depth::FeedForward block = depth::draw_feed_forward(depth::activation_named(p_.feed_forward),
-                                                      dim_, width_, p_.strength, p_.seed, period);
+  depth::FeedForward block = depth::draw_feed_forward(p_.feed_forward, dim_, width_, p_.strength, p_.seed, period);
   if (in_) block.in = in_->data;
   if (bias_) block.bias = bias_->data;
   if (out_) block.out = out_->data;
   return block;
 }
 
-std::size_t weight_numbers(const FlowParameters& p, std::size_t dim) {
-  const auto present = [](const std::string& text) -> std::size_t {
-    return text.empty() || text == "identity" ? 0 : 1;
-  };
+std::size_t weight_numbers(const FlowSetup& p, std::size_t dim) {
+  const auto present = [](const WeightInput& w) -> std::size_t { return w.identity() ? 0 : 1; };
   const std::size_t rank = p.rank > 0 ? p.rank : dim, width = p.width > 0 ? p.width : 4 * dim;
   return p.heads * dim * (rank * (present(p.query) + present(p.key)) + dim * present(p.value)) +
-         present(p.output) * dim * dim + (p.feed_forward == "none" ? 0 : width * (2 * dim + 1));
+         present(p.output) * dim * dim + (p.feed_forward == depth::Activation::none ? 0 : width * (2 * dim + 1));
 }
 
 FlowWeights WeightSource::at(std::uint64_t period) const {

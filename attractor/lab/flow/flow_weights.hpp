@@ -1,5 +1,5 @@
-// The weights of a flow: given in files, drawn from the seed, or both. Files are read once, when
-// the source is made; a period of redrawing draws the rest anew. Empty arrays are the identity
+// The weights of a flow: given, drawn from the seed, or both. Given ones are checked
+// when the source is made; a period of redrawing draws the rest anew. Empty arrays are the identity
 // (gain: 1).
 #pragma once
 
@@ -10,8 +10,7 @@
 #include "attractor/attention/attention_layer.hpp"
 #include "attractor/base/checksum.hpp"
 #include "attractor/depth/feed_forward.hpp"
-#include "attractor/lab/flow/flow_parameters.hpp"
-#include "attractor/tokens/npy.hpp"
+#include "attractor/lab/flow/flow_setup.hpp"
 
 namespace attractor::lab {
 
@@ -28,8 +27,8 @@ struct FlowWeights {
 
 class WeightSource {
  public:
-  /// Throws Error on a file that is missing or has another shape than the parameters say.
-  WeightSource(const FlowParameters& p, std::size_t dim);
+  /// Throws Error on a given array that has another shape than the parameters say.
+  WeightSource(const FlowSetup& p, std::size_t dim);
 
   FlowWeights at(std::uint64_t period) const;
 
@@ -38,7 +37,7 @@ class WeightSource {
   std::vector<double> output(std::uint64_t period) const;
   depth::FeedForward block(std::uint64_t period) const;
 
-  FlowParameters p_;
+  FlowSetup p_;
   std::size_t dim_;
   std::optional<Array> query_, key_, value_, output_;  // heads x rank x dim, heads x dim x dim
   std::optional<Array> in_, bias_, out_;               // of the feed-forward block
@@ -47,6 +46,6 @@ class WeightSource {
 };
 
 /// How many numbers they will be, before they are made (the width of a file is not known then).
-std::size_t weight_numbers(const FlowParameters& p, std::size_t dim);
+std::size_t weight_numbers(const FlowSetup& p, std::size_t dim);
 
 }  // namespace attractor::lab

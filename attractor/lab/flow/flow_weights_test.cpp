@@ -13,8 +13,8 @@
 #include "attractor/base/random.hpp"
 #include "attractor/commands/flow/flow_numbers.hpp"
 #include "attractor/lab/flow/flow_experiment.hpp"
-#include "attractor/report/hdf5.hpp"
-#include "attractor/tokens/token_file.hpp"
+#include "attractor/files/hdf5.hpp"
+#include "attractor/files/array_file.hpp"
 #include "tests/support/observations.hpp"
 #include "tests/support/record_files.hpp"
 #include "tests/support/refusal.hpp"
@@ -44,13 +44,13 @@ class FlowWeightsTest : public testing::Test {
     return (directory_ / name).string();
   }
 
-  FlowRecord run(const FlowParameters& p, const std::string& name) const {
+  FlowRecord run(const FlowSetup& p, const std::string& name) const {
     FlowRecord record = run_flow(p, {});
     write_result_file(record, directory_ / name);
     return record;
   }
 
-  std::string refused(const FlowParameters& p) const {
+  std::string refused(const FlowSetup& p) const {
     return refusal([&] { FlowRun(p, ""); });
   }
 
@@ -58,7 +58,7 @@ class FlowWeightsTest : public testing::Test {
 };
 
 // Takes from the file what the group has.
-FlowParameters with_weights(FlowParameters p, const std::string& file, const std::string& group) {
+FlowSetup with_weights(FlowSetup p, const std::string& file, const std::string& group) {
   const Hdf5Reader reader(file);
   const auto take = [&](std::string& parameter, const char* name) {
     if (reader.exists(group + "/" + name)) parameter = fmt::format("{}:{}/{}", file, group, name);
@@ -86,56 +86,56 @@ void expect_same_tokens(const FlowRecord& a, const FlowRecord& b) {
 }
 
 TEST_F(FlowWeightsTest, DrawnWeightsGivenAgainMakeTheSameRun) {
-  const FlowParameters cases[] = {
-      {.query = "gaussian", .key = "orthogonal", .value = "goe", .tokens = 7, .dim = 5, .time = 2},
-      {.dynamics = "usa", .value = "psd", .tokens = 6, .dim = 3, .seed = 4, .time = 1},
-      {.query = "gaussian",
-       .key = "gaussian",
-       .value = "minus-qk",
+  const FlowSetup cases[] = {
+      {.query = WeightKind::gaussian, .key = WeightKind::orthogonal, .value = WeightKind::goe, .tokens = 7, .dim = 5, .time = 2},
+      {.dynamics = Rule::unnormalised, .value = WeightKind::psd, .tokens = 6, .dim = 3, .seed = 4, .time = 1},
+      {.query = WeightKind::gaussian,
+       .key = WeightKind::gaussian,
+       .value = WeightKind::minus_qk,
        .tokens = 6,
        .dim = 4,
        .time = 1},
-      {.query = "gaussian",
-       .key = "gaussian",
-       .value = "wigner",
-       .output = "orthogonal",
+      {.query = WeightKind::gaussian,
+       .key = WeightKind::gaussian,
+       .value = WeightKind::wigner,
+       .output = WeightKind::orthogonal,
        .heads = 3,
        .rank = 2,
-       .mask = "causal",
-       .norm = "pre",
-       .feed_forward = "gelu",
+       .mask = MaskKind::causal,
+       .norm = Normalisation::pre,
+       .feed_forward = depth::Activation::gelu,
        .width = 11,
        .strength = 0.5,
        .tokens = 8,
        .dim = 4,
        .seed = 9,
        .time = 2},
-      {.dynamics = "hardmax",
-       .value = "qk",
+      {.dynamics = Rule::hardmax,
+       .value = WeightKind::qk,
        .heads = 2,
-       .feed_forward = "relu",
+       .feed_forward = depth::Activation::relu,
        .tokens = 5,
        .dim = 3,
        .time = 1,
-       .stepper = "layers"}};
+       .stepper = flow::Method::layers}};
   for (std::size_t k = 0; k < std::size(cases); ++k) {
     const std::string name = fmt::format("{}.h5", k);
     const FlowRecord drawn = run(cases[k], name);
-    const FlowParameters given = with_weights(cases[k], (directory_ / name).string(), "/weights");
+    const FlowSetup given = with_weights(cases[k], (directory_ / name).string(), "/weights");
     EXPECT_NE(command(given), command(cases[k])) << k;
     expect_same_tokens(run(given, name + ".given"), drawn);
   }
 }
 
 TEST_F(FlowWeightsTest, AreInTheResultWithTheirShapes) {
-  const FlowParameters p{.query = "gaussian",
-                         .key = "gaussian",
-                         .value = "orthogonal",
-                         .output = "goe",
+  const FlowSetup p{.query = WeightKind::gaussian,
+                         .key = WeightKind::gaussian,
+                         .value = WeightKind::orthogonal,
+                         .output = WeightKind::goe,
                          .heads = 3,
                          .rank = 2,
                          .gain = array("gain.npy", {5}),
-                         .feed_forward = "relu",
+                         .feed_forward = depth::Activation::relu,
                          .width = 7,
                          .tokens = 4,
                          .dim = 5,
@@ -165,17 +165,17 @@ TEST_F(FlowWeightsTest, AreInTheResultWithTheirShapes) {
 }
 
 TEST_F(FlowWeightsTest, IdentityWeightsAreLeftOut) {
-  run({.query = "identity", .tokens = 4, .time = 0.1}, "result.h5");
+  run({.query = WeightKind::identity, .tokens = 4, .time = 0.1}, "result.h5");
   EXPECT_FALSE(Hdf5Reader(directory_ / "result.h5").exists("/weights"));
 }
 
 // The last period of a run of `time` is what a shorter run, or one of a single token, ends with.
 TEST_F(FlowWeightsTest, EveryPeriodCanBeRebuilt) {
-  FlowParameters p{.query = "gaussian",
-                   .value = "gaussian",
+  FlowSetup p{.query = WeightKind::gaussian,
+                   .value = WeightKind::gaussian,
                    .heads = 2,
                    .redraw = 0.5,
-                   .feed_forward = "gelu",
+                   .feed_forward = depth::Activation::gelu,
                    .tokens = 5,
                    .dim = 3,
                    .seed = 7,
@@ -184,7 +184,7 @@ TEST_F(FlowWeightsTest, EveryPeriodCanBeRebuilt) {
   const WeightSource source(p, 3);
   for (const auto& [time, period] :
        {std::pair<double, std::uint64_t>{0, 0}, {0.3, 0}, {0.5, 0}, {0.7, 1}, {1, 1}, {1.5, 2}}) {
-    FlowParameters part = p;
+    FlowSetup part = p;
     part.tokens = 1;
     part.time = time;
     const FlowRecord record = run(part, "part.h5");
@@ -197,16 +197,16 @@ TEST_F(FlowWeightsTest, EveryPeriodCanBeRebuilt) {
     EXPECT_EQ(record.weights.heads[1].value, whole.weights.heads[1].value);
   }
   // A run of the first period alone, from the file.
-  FlowParameters first = p;
+  FlowSetup first = p;
   first.time = 0.5;
-  FlowParameters given = with_weights(first, (directory_ / "whole.h5").string(), "/weights");
+  FlowSetup given = with_weights(first, (directory_ / "whole.h5").string(), "/weights");
   given.redraw = 0;
   EXPECT_EQ(run(given, "given.h5").snapshots.back().positions,
             run(first, "first.h5").snapshots.back().positions);
 }
 
 TEST_F(FlowWeightsTest, FilesArePerHead) {
-  FlowParameters p{
+  FlowSetup p{
       .query = array("q.npy", {2, 3, 3}), .heads = 2, .tokens = 5, .dim = 3, .time = 0.5};
   const Array query = read_array(p.query);
   const WeightSource source(p, 3);
@@ -224,7 +224,7 @@ TEST_F(FlowWeightsTest, FilesArePerHead) {
 
 // F = strength W_2 act(W_1 x + b) of the files, against its formula.
 TEST_F(FlowWeightsTest, ABlockIsThatOfItsFiles) {
-  const FlowParameters p{.feed_forward = "relu",
+  const FlowSetup p{.feed_forward = depth::Activation::relu,
                          .feed_forward_in = array("in.npy", {4, 3}),
                          .feed_forward_bias = array("bias.npy", {4}),
                          .feed_forward_out = array("out.npy", {3, 4}),
@@ -247,7 +247,7 @@ TEST_F(FlowWeightsTest, ABlockIsThatOfItsFiles) {
 }
 
 TEST_F(FlowWeightsTest, PartOfABlockMayBeDrawn) {
-  FlowParameters p{.feed_forward = "gelu", .feed_forward_out = array("out.npy", {3, 6}), .seed = 2};
+  FlowSetup p{.feed_forward = depth::Activation::gelu, .feed_forward_out = array("out.npy", {3, 6}), .seed = 2};
   const depth::FeedForward block = WeightSource(p, 3).at(0).block;
   EXPECT_EQ(block.width, 6U);
   EXPECT_EQ(block.in, depth::draw_feed_forward(depth::Activation::gelu, 3, 6, 1, 2, 0).in);
@@ -258,7 +258,7 @@ TEST_F(FlowWeightsTest, PartOfABlockMayBeDrawn) {
 }
 
 TEST_F(FlowWeightsTest, RefusesOtherShapes) {
-  const auto says = [&](FlowParameters p, const std::string& words) {
+  const auto says = [&](FlowSetup p, const std::string& words) {
     p.tokens = 4;
     p.dim = 3;
     EXPECT_SAYS(refused(p), words);
@@ -267,28 +267,28 @@ TEST_F(FlowWeightsTest, RefusesOtherShapes) {
        "q.npy: the weights have the shape (3, 3); allowed is (heads, rank, dim) = (2, 3, 3)");
   says({.query = array("q.npy", {3, 3, 3}), .heads = 2}, "(heads, rank, dim) = (2, 3, 3)");
   says({.key = array("k.npy", {2, 3})}, "(2, 3); allowed is (heads, rank, dim) = (1, 3, 3)");
-  says({.query = "gaussian", .key = array("k.npy", {3, 3}), .rank = 2}, "(1, 2, 3)");
+  says({.query = WeightKind::gaussian, .key = array("k.npy", {3, 3}), .rank = 2}, "(1, 2, 3)");
   says({.value = array("v.npy", {2, 4, 4}), .heads = 2}, "(heads, dim, dim) = (2, 3, 3)");
   says({.output = array("o.npy", {2, 3, 3}), .heads = 2}, "(dim, dim) = (3, 3)");
-  says({.query = "identity", .key = array("k.npy", {2, 3}), .rank = 2},
+  says({.query = WeightKind::identity, .key = array("k.npy", {2, 3}), .rank = 2},
        "gaussian, orthogonal or in files");
   const std::string in = array("in.npy", {5, 3}), bias = array("bias.npy", {4}),
                     out = array("out.npy", {3, 6}), wide = array("wide.npy", {5, 4});
-  says({.feed_forward = "relu", .feed_forward_in = wide},
+  says({.feed_forward = depth::Activation::relu, .feed_forward_in = wide},
        "(5, 4); allowed is (width, dim) = (any, 3)");
-  says({.feed_forward = "relu", .feed_forward_in = in, .width = 8}, "(width, dim) = (8, 3)");
-  says({.feed_forward = "relu", .feed_forward_in = in, .feed_forward_out = out},
+  says({.feed_forward = depth::Activation::relu, .feed_forward_in = in, .width = 8}, "(width, dim) = (8, 3)");
+  says({.feed_forward = depth::Activation::relu, .feed_forward_in = in, .feed_forward_out = out},
        "(3, 6); allowed is (dim, width) = (3, 5)");
-  says({.feed_forward = "relu", .feed_forward_in = in, .feed_forward_bias = bias},
+  says({.feed_forward = depth::Activation::relu, .feed_forward_in = in, .feed_forward_bias = bias},
        "(4); allowed is (width) = (5)");
-  says({.feed_forward = "relu", .feed_forward_in = "goe"}, "goe: no such file");
+  says({.feed_forward = depth::Activation::relu, .feed_forward_in = "goe"}, "goe: no such file");
   Array bad{{2, 3, 3}, std::vector<double>(18, 0.5)};
   bad.data[13] = NAN;
   write_npy(directory_ / "nan.npy", bad);
   says({.query = (directory_ / "nan.npy").string(), .heads = 2},
        "entry (1, 1, 1) (counted from 0) is nan");
   says({.redraw = 1,
-        .feed_forward = "relu",
+        .feed_forward = depth::Activation::relu,
         .feed_forward_in = in,
         .feed_forward_out = array("o5.npy", {3, 5})},
        "redraw needs random weights");

@@ -13,10 +13,10 @@
 
 #include "attractor/base/file.hpp"
 #include "attractor/base/random.hpp"
-#include "attractor/lab/checkpoint_file.hpp"
+#include "attractor/lab/checkpoint_bytes.hpp"
 #include "attractor/lab/flow/checkpoint.hpp"
 #include "attractor/lab/flow/flow_experiment.hpp"
-#include "attractor/tokens/npy.hpp"
+#include "attractor/files/npy.hpp"
 #include "tests/support/observations.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -50,7 +50,7 @@ class ResumeTest : public testing::Test {
   fs::path checkpoint() const { return directory_ / "checkpoint.bin"; }
 
   // The run with checkpoints, stopped when it asks for the `asked`-th time.
-  FlowRecord run(const FlowParameters& p, std::uint64_t asked = UINT64_MAX) const {
+  FlowRecord run(const FlowSetup& p, std::uint64_t asked = UINT64_MAX) const {
     std::uint64_t count = 0;
     return run_flow(p, {.directory = directory_,
                         .files_from = {},
@@ -60,7 +60,7 @@ class ResumeTest : public testing::Test {
   }
 
   // How often a whole run asks whether to stop.
-  static std::uint64_t questions(const FlowParameters& p, FlowRecord& whole) {
+  static std::uint64_t questions(const FlowSetup& p, FlowRecord& whole) {
     std::uint64_t count = 0;
     whole = run_flow(p, {.directory = {},
                          .files_from = {},
@@ -69,12 +69,12 @@ class ResumeTest : public testing::Test {
     return count;
   }
 
-  void stop_half_way(const FlowParameters& p) const {
+  void stop_half_way(const FlowSetup& p) const {
     FlowRecord whole;
     ASSERT_EQ(run(p, questions(p, whole) / 2).status, flow::Status::interrupted);
   }
 
-  void expect_same_bits(const FlowParameters& p, const std::vector<double>& fractions) {
+  void expect_same_bits(const FlowSetup& p, const std::vector<double>& fractions) {
     FlowRecord whole;
     const std::uint64_t all = questions(p, whole);
     for (const double fraction : fractions) {
@@ -101,18 +101,18 @@ class ResumeTest : public testing::Test {
 
 // All kinds of files at once: one at a time is exchanged, refused, and brought back.
 TEST_F(ResumeTest, AFileThatHasChangedIsNoticed) {
-  FlowParameters p{.query = array("query.npy", {2, 2, 4}, 1),
+  FlowSetup p{.query = array("query.npy", {2, 2, 4}, 1),
                    .key = array("key.npy", {2, 2, 4}, 2),
                    .value = array("value.npy", {2, 4, 4}, 3),
                    .output = array("output.npy", {4, 4}, 4),
                    .heads = 2,
                    .rank = 2,
                    .gain = array("gain.npy", {4}, 5),
-                   .feed_forward = "relu",
+                   .feed_forward = depth::Activation::relu,
                    .feed_forward_in = array("in.npy", {7, 4}, 6),
                    .feed_forward_bias = array("bias.npy", {7}, 7),
                    .feed_forward_out = array("out.npy", {4, 7}, 8),
-                   .init = "file",
+                   .init = Arrangement::file,
                    .tokens_file = array("tokens.npy", {9, 4}, 9),
                    .time = 1};
   FlowRecord whole;
@@ -138,7 +138,7 @@ TEST_F(ResumeTest, AFileThatHasChangedIsNoticed) {
 TEST_F(ResumeTest, OtherRowsAreNoticed) {
   for (const auto& [rows, dim] :
        {std::pair<std::size_t, std::size_t>{5, 3}, {40, 3}, {6, 5}, {10, 3}}) {
-    FlowParameters p{.init = "file", .tokens_file = array("t.npy", {10, 3}, 1), .time = 3};
+    FlowSetup p{.init = Arrangement::file, .tokens_file = array("t.npy", {10, 3}, 1), .time = 3};
     stop_half_way(p);
     array("t.npy", {rows, dim}, 2);
     EXPECT_SAYS(refusal([&] { run(p); }), "other data") << rows << " x " << dim;
@@ -149,18 +149,18 @@ TEST_F(ResumeTest, OtherRowsAreNoticed) {
 TEST_F(ResumeTest, GoesOnWithTheSameBits) {
   const std::vector<double> often = {0.05, 0.3, 0.6, 0.9, 1};
   expect_same_bits({.beta = 9, .tokens = 12, .dim = 3, .time = 30}, often);
-  expect_same_bits({.norm = "mix", .switch_time = 2, .tokens = 8, .time = 4}, often);
+  expect_same_bits({.norm = Normalisation::mix, .switch_time = 2, .tokens = 8, .time = 4}, often);
   expect_same_bits({.noise = 0.1, .tokens = 8, .time = 2}, often);
 }
 
 // The last period of weights is still in force at the end, also of a run resumed there.
 TEST_F(ResumeTest, RedrawnWeightsAreThoseOfTheirPeriod) {
   for (const char* stepper : {"auto", "layers"})
-    expect_same_bits({.query = "gaussian",
-                      .value = "orthogonal",
+    expect_same_bits({.query = WeightKind::gaussian,
+                      .value = WeightKind::orthogonal,
                       .heads = 2,
                       .redraw = 0.5,
-                      .feed_forward = "gelu",
+                      .feed_forward = depth::Activation::gelu,
                       .tokens = 6,
                       .dim = 4,
                       .time = 2,
@@ -171,13 +171,13 @@ TEST_F(ResumeTest, RedrawnWeightsAreThoseOfTheirPeriod) {
 // Tokens that come together change places; the engine on the circle keeps the book.
 TEST_F(ResumeTest, ACircleKeepsItsTokensApart) {
   expect_same_bits(
-      {.beta = 9, .tokens = 600, .dim = 2, .time = 100, .engine = "circle", .outputs = 4},
+      {.beta = 9, .tokens = 600, .dim = 2, .time = 100, .engine = depth::Engine::circle, .outputs = 4},
       {0.3, 0.6, 0.9});
 }
 
 // What went wrong before a stop is not forgotten after it.
 TEST_F(ResumeTest, TheStatusOfAttentionIsKept) {
-  const FlowParameters p{.dynamics = "sinkhorn", .tokens = 5, .time = 1};
+  const FlowSetup p{.dynamics = Rule::sinkhorn, .tokens = 5, .time = 1};
   stop_half_way(p);
   Checkpoint c = parse_checkpoint(read_file(checkpoint(), 1 << 24), "x");
   ASSERT_EQ(c.layer_status, LayerStatus::complete);
@@ -189,12 +189,12 @@ TEST_F(ResumeTest, TheStatusOfAttentionIsKept) {
 // Every word of a checkpoint replaced by what it cannot be, under a right checksum: refused, or a
 // run that ends with finite numbers.
 TEST_F(ResumeTest, NoWordOfACheckpointLeadsAstray) {
-  const FlowParameters cases[] = {
-      {.beta = 2, .tokens = 4, .dim = 2, .time = 2, .outputs = 2, .snapshots = "2"},
-      {.norm = "pre", .tokens = 3, .dim = 2, .time = 1, .outputs = 2, .snapshots = "2"},
-      {.tokens = 4, .dim = 2, .time = 1, .engine = "circle", .outputs = 2, .snapshots = "2"}};
+  const FlowSetup cases[] = {
+      {.beta = 2, .tokens = 4, .dim = 2, .time = 2, .outputs = 2, .snapshots = 2},
+      {.norm = Normalisation::pre, .tokens = 3, .dim = 2, .time = 1, .outputs = 2, .snapshots = 2},
+      {.tokens = 4, .dim = 2, .time = 1, .engine = depth::Engine::circle, .outputs = 2, .snapshots = 2}};
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  for (FlowParameters p : cases) {
+  for (FlowSetup p : cases) {
     p.max_steps = 3000;
     std::filesystem::remove(checkpoint());  // the last wrong one
     stop_half_way(p);

@@ -10,12 +10,8 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
-#include "attractor/depth/attention_flow.hpp"
-#include "attractor/lab/select/example_parameters.hpp"
+#include "attractor/lab/flow/flow_experiment.hpp"
 #include "attractor/lab/select/select_experiment.hpp"
-#include "attractor/observe/inside_groups.hpp"
-#include "attractor/observe/merge_tree.hpp"
-#include "attractor/tokens/components.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -26,84 +22,14 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kMoments = 600;   // of training, about; more for more checkpoints
 constexpr double kTrainingShare = 0.1;  // of the progress bar
 
-ParameterList training_list(BridgeParameters& p) {
-  const std::string group = "Training";
-  return {
-      {.name = "train",
-       .group = group,
-       .help = "what is trained: the prompt p, or W",
-       .target = &p.train,
-       .choices = {"p", "W"}},
-      {.name = "loss",
-       .group = group,
-       .help = "of output f and label y: -yf, ln(1+e^-yf), e^-yf",
-       .target = &p.loss,
-       .choices = {"linear", "logistic", "exponential"}},
-      {.name = "log10-time",
-       .group = group,
-       .help = "log10 of the time gradient flow ends at",
-       .target = &p.log10_time,
-       .least = 1,
-       .most = 1e4},
-      {.name = "train-tolerance",
-       .group = group,
-       .help = "error of the weights, relative to max(1, their norm)",
-       .target = &p.train_tolerance,
-       .least = 1e-14,
-       .most = 0.1},
-      {.name = "checkpoints",
-       .group = group,
-       .help = "moments, evenly in ln t, whose attention moves the tokens",
-       .target = &p.checkpoints,
-       .least = 2,
-       .most = 1000},
-  };
-}
-
-ParameterList depth_list(BridgeParameters& p) {
-  const std::string group = "Flow of tokens";
-  return {
-      {.name = "tokens-from",
-       .group = group,
-       .help = "random: uniform on the sphere; problem: its first input, scaled to length one",
-       .target = &p.tokens_from,
-       .choices = {"random", "problem"}},
-      {.name = "tokens",
-       .group = group,
-       .help = "random: number of tokens",
-       .target = &p.tokens,
-       .least = 2,
-       .most = 1e5},
-      {.name = "dim",
-       .group = group,
-       .help = "random: dimension; 0: 3 with p, the problem's with W",
-       .target = &p.dim,
-       .most = 65536},
-      {.name = "seed", .group = group, .help = "random: seed", .target = &p.seed},
-      {.name = "time",
-       .group = group,
-       .help = "end time of every flow, in attention layers of step 1",
-       .target = &p.time,
-       .least = 0,
-       .most = 1e12,
-       .above_least = true},
-      {.name = "tolerance",
-       .group = group,
-       .help = "error of every token",
-       .target = &p.tolerance,
-       .least = 1e-14,
-       .most = 0.1},
-  };
-}
-
 // Moments lie evenly in ln t and the checkpoints among them.
-SelectParameters training_parameters(const BridgeParameters& p) {
+SelectSetup training_setup(const BridgeSetup& p) {
   const std::uint64_t between = (kMoments + p.checkpoints - 1) / p.checkpoints;
-  SelectParameters select;
+  SelectSetup select;
   select.data = p.data;
   select.train = p.train;
   select.loss = p.loss;
-  select.optimizer = "flow";
+  select.optimizer = Optimizer::flow;
   select.log10_time = p.log10_time;
   select.tolerance = p.train_tolerance;
   select.outputs = between * p.checkpoints + 1;
@@ -117,7 +43,7 @@ TokenSet problem_tokens(const Problem& problem) {
     const double length = norm(token);
     if (!(length > 0))
       throw Error(fmt::format(
-          "token {} of the first input is zero and has no place on the sphere; use --tokens-from "
+          "token {} of the first input is zero and has no place on the sphere; take tokens-from "
           "random",
           t));
     for (const double x : token) result.data.push_back(x / length);
@@ -125,15 +51,15 @@ TokenSet problem_tokens(const Problem& problem) {
   return result;
 }
 
-TokenSet start_of(const BridgeParameters& p, const Problem& problem) {
-  if (problem.dim < 2 && (p.train == "W" || p.tokens_from == "problem"))
+TokenSet start_of(const BridgeSetup& p, const Problem& problem) {
+  if (problem.dim < 2 && (p.train == training::Train::W || p.tokens_from == TokensFrom::problem))
     throw Error("the problem has tokens of one number; their sphere is two points, nothing flows");
-  if (p.tokens_from == "problem") return problem_tokens(problem);
-  const std::size_t own = p.train == "W" ? problem.dim : 3;
+  if (p.tokens_from == TokensFrom::problem) return problem_tokens(problem);
+  const std::size_t own = p.train == training::Train::W ? problem.dim : 3;
   const std::size_t dim = p.dim == 0 ? own : p.dim;
-  if (p.train == "W" && dim != own)
+  if (p.train == training::Train::W && dim != own)
     throw Error(
-        fmt::format("dim = {} does not fit W, which is {} x {}; leave --dim out", dim, own, own));
+        fmt::format("dim = {} does not fit W, which is {} x {}; leave dim out", dim, own, own));
   if (dim < 2) throw Error("dim = 1 is not allowed; allowed: 0, or 2 to 65536");
   return make_tokens({.tokens = p.tokens, .dim = dim, .seed = p.seed});
 }
@@ -158,8 +84,8 @@ double least_lead(const Problem& p, std::span<const double> queries,
 }
 
 std::vector<BridgeMoment> moments_of(const SelectRecord& r) {
-  const training::Objective objective(r.problem, training::loss_named(r.parameters.loss),
-                                      training::trained_named(r.parameters.train));
+  const training::Objective objective(r.problem, r.setup.loss,
+                                      training::Trained(r.setup.train));
   std::vector<BridgeMoment> moments;
   training::Evaluation e;
   for (std::size_t k = 0; k < r.series.size(); ++k) {
@@ -199,7 +125,7 @@ double reached(const BridgeRecord& r, const training::Objective& objective,
   while (k > 0 && r.moments[k - 1].*column >= level) --k;
   if (k == r.moments.size()) return kNone;
   if (k == 0) return r.moments[0].log_time;
-  training::DescentFlow flow(objective, descent_options(r.training.parameters));
+  training::DescentFlow flow(objective, descent_options(r.training.setup));
   flow::Progress progress{
       .state = flow.state(
           std::span(r.training.trajectory).subspan((k - 1) * objective.dim(), objective.dim())),
@@ -210,7 +136,7 @@ double reached(const BridgeRecord& r, const training::Objective& objective,
       found = step.at(crossing(step, number, level)).log();
   }};
   const flow::Plan plan{.end = flow::Time(1, r.moments[k].log_time),
-                        .tolerance = r.training.parameters.tolerance};
+                        .tolerance = r.training.setup.tolerance};
   return flow::run(flow, flow::dormand_prince(), plan, progress, hooks) == flow::Status::complete
              ? found
              : kNone;
@@ -218,8 +144,8 @@ double reached(const BridgeRecord& r, const training::Objective& objective,
 
 BridgeTheory theory_of(const BridgeRecord& r) {
   const SelectRecord& t = r.training;
-  const training::Objective objective(t.problem, training::loss_named(t.parameters.loss),
-                                      training::trained_named(t.parameters.train));
+  const training::Objective objective(t.problem, t.setup.loss,
+                                      training::Trained(t.setup.train));
   training::Evaluation e;
   const auto smallest_weight = [&](std::span<const double> weights) {
     objective.evaluate(weights, e);
@@ -242,57 +168,46 @@ BridgeTheory theory_of(const BridgeRecord& r) {
 
 // ---- Tokens.
 
-Attention attention_at(const BridgeParameters& p, std::size_t dim,
+Attention attention_at(const BridgeSetup& p, std::size_t dim,
                        std::span<const double> trained) {
   const double length = norm(trained);
   Attention attention{.rule = Rule::softmax, .beta = length, .dim = dim, .on_sphere = true};
-  if (p.train != "W" || !(length > 0)) return attention;
+  if (p.train != training::Train::W || !(length > 0)) return attention;
   attention.query.assign(trained.begin(), trained.end());
   for (double& x : attention.query) x /= length;
   return attention;
 }
 
-// Radii and cosines are those `attractor flow` takes by itself, so that it repeats every flow.
-BridgeCheckpoint flow_tokens(const BridgeParameters& p, const TokenSet& start, Attention attention,
-                             const std::function<bool()>& stop) {
-  const double beta = attention.beta;
-  depth::AttentionFlow flow(std::move(attention), start.count(),
-                            std::max(1e-9, 0.1 * std::sqrt(p.tolerance / (1 + beta))));
-  BridgeCheckpoint result{.cluster_cosine = 1 - std::min(1e-3, 1 / (20 * std::max(beta, 1e-300)))};
-  const observe::ObserveOptions options{
-      .cluster_radius = std::sqrt(2 * (1 - result.cluster_cosine)), .seed = p.seed};
-  const double logit_bound = flow.attention().logit_bound();
-  observe::MergeTree tree(start.count(), start.dim, options.cluster_radius);
-  flow::Progress progress{.state = start.data};
-  tree.start(progress.time, progress.state, flow.groups().owner());
-  const auto measure = [&](const flow::Time& time, std::span<const double> state) {
-    observe::Observation o = observe::observe(flow.attention(), logit_bound, state,
-                                              flow.groups().masses(), time, options, false);
-    observe::observe_inside(flow, state, options, o);
-    return o;
-  };
-  const flow::Hooks hooks{
-      .output = [&](const flow::Time& t,
-                    std::span<const double> s) { result.start = measure(t, s); },
-      .step = [&](const flow::Step& step) { tree.watch(step, flow.groups().owner()); },
-      .stop = stop};
-  const flow::Plan plan{
-      .end = flow::Time(p.time), .outputs = {flow::Time(0)}, .tolerance = p.tolerance};
-  result.status = flow::run(flow, flow::dormand_prince(), plan, progress, hooks);
-  result.steps = progress.steps;
+BridgeCheckpoint flow_tokens(const BridgeSetup& p, const TokenSet& start, Attention attention,
+                             const Context& context) {
+  FlowSetup flow;
+  flow.init = Arrangement::file;
+  flow.tokens_file = Array{{start.count(), start.dim}, start.data};
+  flow.beta = attention.beta;
+  if (!attention.query.empty())
+    flow.query = Array{{1, start.dim, start.dim}, std::move(attention.query)};
+  flow.seed = p.seed;
+  flow.time = p.time;
+  flow.tolerance = p.tolerance;
+  flow.engine = depth::Engine::dense;
+  flow.outputs = 1;
+  flow.snapshots = 2;
+  const FlowRecord record = run_flow(flow, {.stop = context.stop});
+  BridgeCheckpoint result{.status = record.status,
+                          .steps = record.steps,
+                          .cluster_cosine = record.cluster_cosine};
   if (result.status == flow::Status::interrupted) return result;
-  result.end = measure(progress.time, progress.state);
-  for (const observe::Merge& merge : tree.merges())  // ascending; at 0: together from the start
+  result.start = record.series.front();
+  result.end = record.series.back();
+  for (const observe::Linkage& merge : record.merges)  // ascending; at 0: together from the start
     if (!result.first_merge && merge.time.value() > 0) result.first_merge = merge.time.value();
-  result.positions = flow.groups().expand(progress.state);
-  const Components found = components(progress.state, start.dim, options.cluster_radius);
-  for (const std::uint32_t owner : flow.groups().owner())
-    result.clusters.push_back(found.label[owner]);
+  result.positions = record.snapshots.back().positions;
+  result.clusters = record.snapshots.back().clusters;
   return result;
 }
 
 void cross(const Context& context, BridgeRecord& r) {
-  const BridgeParameters& p = r.parameters;
+  const BridgeSetup& p = r.setup;
   const std::size_t intervals = r.moments.size() - 1, count = p.checkpoints;
   if (intervals < count)
     throw Error(fmt::format("checkpoints = {}: weights of {} numbers allow at most {}", count,
@@ -306,7 +221,7 @@ void cross(const Context& context, BridgeRecord& r) {
                      fmt::format("tokens, checkpoint {} of {}", k, count));
     const auto trained = std::span(r.training.trajectory).subspan(moment * size, size);
     r.checkpoints.push_back(
-        flow_tokens(p, r.start, attention_at(p, r.start.dim, trained), context.stop));
+        flow_tokens(p, r.start, attention_at(p, r.start.dim, trained), context));
     r.checkpoints.back().training = r.moments[moment];
     r.checkpoints.back().weights.assign(trained.begin(), trained.end());
     const flow::Status status = r.checkpoints.back().status;
@@ -318,26 +233,45 @@ void cross(const Context& context, BridgeRecord& r) {
 
 }  // namespace
 
-ParameterList list(BridgeParameters& p) {
-  ParameterList all = {{.name = "data",
-                        .group = "Training",
-                        .help = "problem, as attractor select takes it",
-                        .target = &p.data,
-                        .words = "a file, a directory or example:NAME",
-                        .positional = true}};
-  for (const ParameterList& part : {training_list(p), depth_list(p)})
-    all.insert(all.end(), part.begin(), part.end());
-  return all;
+std::span<const std::string_view> names(TokensFrom) {
+  static constexpr std::string_view kNames[] = {"random", "problem"};
+  return kNames;
 }
 
-void check_use(const BridgeParameters& p, const std::vector<std::string>& given) {
-  for (const char* name : {"tokens", "dim", "seed"})
-    if (p.tokens_from == "problem" && std::find(given.begin(), given.end(), name) != given.end())
-      throw Error(fmt::format("--{} is used by --tokens-from random only", name));
+ParameterList list(BridgeSetup& p) {
+  using training::Loss;
+  using training::Train;
+  ParameterList l;
+  l.group("Training");
+  l.add("data", p.data, "problem, as attractor select takes it")
+      .allow("a file, a directory or example:NAME")
+      .first();
+  l.add("train", p.train, "what is trained: the prompt p, or W").among({Train::p, Train::W});
+  l.add("loss", p.loss, "of output f and label y: -yf, ln(1+e^-yf), e^-yf")
+      .among({Loss::linear, Loss::logistic, Loss::exponential});
+  l.add("log10-time", p.log10_time, "log10 of the time gradient flow ends at").within(1, 1e4);
+  l.add("train-tolerance", p.train_tolerance,
+        "error of the weights, relative to max(1, their norm)")
+      .within(1e-14, 0.1);
+  l.add("checkpoints", p.checkpoints, "moments, evenly in ln t, whose attention moves the tokens")
+      .within(2, 1000);
+  l.group("Flow of tokens");
+  l.add("tokens-from", p.tokens_from,
+        "random: uniform on the sphere; problem: its first input, scaled to length one");
+  l.add("tokens", p.tokens, "random: number of tokens")
+      .within(2, 1e5)
+      .used_by("tokens-from", {"random"});
+  l.add("dim", p.dim, "random: dimension; 0: 3 with p, the problem's with W")
+      .within(0, 65536)
+      .used_by("tokens-from", {"random"});
+  l.add("seed", p.seed, "random: seed").used_by("tokens-from", {"random"});
+  l.add("time", p.time, "end time of every flow, in attention layers of step 1").above(0, 1e12);
+  l.add("tolerance", p.tolerance, "error of every token").within(1e-14, 0.1);
+  return l;
 }
 
-std::string command(const BridgeParameters& p) {
-  BridgeParameters mine = p, defaults;
+std::string command(const BridgeSetup& p) {
+  BridgeSetup mine = p, defaults;
   return command_line("attractor bridge", list(mine), list(defaults));
 }
 
@@ -345,19 +279,19 @@ double logistic_weight(std::size_t tokens, double lead) {
   return 1 / (1 + (static_cast<double>(tokens) - 1) * std::exp(-lead));
 }
 
-BridgeRun::BridgeRun(const BridgeParameters& p, const std::string& files_from)
-    : record_{.parameters = p}, problem_(prepared_problem(training_parameters(p), files_from)) {
+BridgeRun::BridgeRun(const BridgeSetup& p)
+    : record_{.setup = p}, problem_(prepared(training_setup(p))) {
   record_.start = start_of(p, problem_);
 }
 
 BridgeRecord BridgeRun::run(const Context& context) && {
   BridgeRecord r = std::move(record_);
   Context training = context;
-  training.directory.clear();  // a bridge is not resumed
+  training.checkpoints.reset();  // a bridge is not resumed
   training.report = [&](double done, const std::string& note) {
     if (context.report) context.report(kTrainingShare * done, note);
   };
-  r.training = run_select(training_parameters(r.parameters), std::move(problem_), training);
+  r.training = run_select(training_setup(r.setup), std::move(problem_), training);
   r.status = r.training.status;
   if (!flow::delivered(r.status)) return r;
   r.moments = moments_of(r.training);
@@ -365,8 +299,8 @@ BridgeRecord BridgeRun::run(const Context& context) && {
   return r;
 }
 
-BridgeRecord run_bridge(const BridgeParameters& p, const Context& context) {
-  return BridgeRun(p, context.files_from).run(context);
+BridgeRecord run_bridge(const BridgeSetup& p, const Context& context) {
+  return BridgeRun(p).run(context);
 }
 
 }  // namespace attractor::lab

@@ -33,22 +33,24 @@
 
 namespace attractor::lab {
 
-struct BridgeParameters {
-  std::string data;  // problem file
-  std::string train = "p", loss = "logistic";
+enum class TokensFrom { random, problem };  // uniform, or the tokens of the first input
+std::span<const std::string_view> names(TokensFrom);
+
+struct BridgeSetup {
+  ProblemInput data;
+  training::Train train = training::Train::p;  // or W
+  training::Loss loss = training::Loss::logistic;
   double log10_time = 30, train_tolerance = 1e-10;
   std::uint64_t checkpoints = 12;
-  std::string tokens_from = "random";  // or problem: the tokens of its first input
+  TokensFrom tokens_from = TokensFrom::random;
   std::uint64_t tokens = 64, dim = 0;  // dim 0: 3 for p, the problem's for W
   std::uint64_t seed = 0;
   double time = 20, tolerance = 1e-8;  // of the flow of tokens
 };
 
-ParameterList list(BridgeParameters& p);
-/// Refuses a parameter that was given but has no effect beside the others.
-void check_use(const BridgeParameters& p, const std::vector<std::string>& given);
+ParameterList list(BridgeSetup& p);
 /// The parameters that make the same run again, as a command line.
-std::string command(const BridgeParameters& p);
+std::string command(const BridgeSetup& p);
 
 /// Training at one moment.
 struct BridgeMoment {
@@ -84,7 +86,7 @@ struct BridgeTheory {
 };
 
 struct BridgeRecord {
-  BridgeParameters parameters{};
+  BridgeSetup setup{};
   SelectRecord training{};
   flow::Status status = flow::Status::complete;  // the first that was not delivered, if any
   TokenSet start{};                              // on the sphere
@@ -93,11 +95,11 @@ struct BridgeRecord {
   BridgeTheory theory{};
 };
 
-/// A bridge that has been checked: the problem is read, the tokens are made.
+/// A bridge that has been checked: its tokens are made.
 class BridgeRun {
  public:
   /// All that can be refused is refused here.
-  BridgeRun(const BridgeParameters& parameters, const std::string& files_from);
+  explicit BridgeRun(const BridgeSetup& setup);
   /// Once.
   BridgeRecord run(const Context& context) &&;
 
@@ -106,7 +108,7 @@ class BridgeRun {
   training::Problem problem_;
 };
 
-BridgeRecord run_bridge(const BridgeParameters& parameters, const Context& context);
+BridgeRecord run_bridge(const BridgeSetup& setup, const Context& context);
 
 /// 1 / (1 + (tokens - 1) e^{-lead}).
 double logistic_weight(std::size_t tokens, double lead);

@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <string_view>
 
 #include "attractor/base/error.hpp"
-#include "attractor/training/problem_file.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -35,66 +33,28 @@ training::ExampleOptions parse(std::string_view text, std::uint64_t seed) {
 
 // 0: the example's own. What all three sizes are together is limited where the problem is made.
 ParameterList list(training::ExampleOptions& o) {
-  const std::string size = "Size (0: the example's own)", content = "Content";
   const auto most = static_cast<double>(training::kMostExampleNumbers);
-  return {
-      {.name = "inputs", .group = size, .help = "n", .target = &o.inputs, .most = most},
-      {.name = "tokens", .group = size, .help = "T", .target = &o.tokens, .most = most},
-      {.name = "dim",
-       .group = size,
-       .help = "d",
-       .target = &o.dim,
-       .most = training::kMostExampleDim},
-      {.name = "seed", .group = content, .help = "of all random numbers", .target = &o.seed},
-      {.name = "noise",
-       .group = content,
-       .help = "multi: of each coordinate; contextual: root-mean-square length",
-       .target = &o.noise,
-       .least = 0,
-       .most = 1e6},
-      {.name = "score",
-       .group = content,
-       .help = "losses: score of the second token of the first input (the authors' C)",
-       .target = &o.score,
-       .least = -1e6,
-       .most = 1e6},
-      {.name = "relevant",
-       .group = content,
-       .help = "contextual, multi-token: fraction of relevant tokens (at least one, not all)",
-       .target = &o.relevant,
-       .least = 0,
-       .most = 1},
-      {.name = "delta",
-       .group = content,
-       .help = "contextual: irrelevant tokens are -delta q* + noise",
-       .target = &o.delta,
-       .least = -1e6,
-       .most = 1e6},
-      {.name = "margin",
-       .group = content,
-       .help = "selectable: how far best tokens stand out",
-       .target = &o.margin,
-       .least = 1e-6,
-       .most = 1e6},
-      {.name = "queries",
-       .group = content,
-       .help = "random: none (a prompt asks) or unit random queries",
-       .target = &o.queries,
-       .choices = {"none", "unit"}},
-  };
+  ParameterList l;
+  l.group("Size (0: the example's own)");
+  l.add("inputs", o.inputs, "n").within(0, most);
+  l.add("tokens", o.tokens, "T").within(0, most);
+  l.add("dim", o.dim, "d").within(0, training::kMostExampleDim);
+  l.group("Content");
+  l.add("seed", o.seed, "of all random numbers");
+  l.add("noise", o.noise, "multi: of each coordinate; contextual: root-mean-square length").within(0, 1e6);
+  l.add("score", o.score, "losses: score of the second token of the first input (the authors' C)").within(-1e6, 1e6);
+  l.add("relevant", o.relevant, "contextual, multi-token: fraction of relevant tokens (at least one, not all)").within(0, 1);
+  l.add("delta", o.delta, "contextual: irrelevant tokens are -delta q* + noise").within(-1e6, 1e6);
+  l.add("margin", o.margin, "selectable: how far best tokens stand out").within(1e-6, 1e6);
+  l.add("queries", o.queries, "random: none (a prompt asks) or unit random queries").among({"none", "unit"});
+  return l;
 }
 
-std::vector<std::string> problem_files(const std::string& data) {
-  if (data.starts_with(kPrefix)) return {};
-  return {data};
-}
+bool is_example(const std::string& name) { return name.starts_with(kPrefix); }
 
-training::Problem load_problem(const std::string& data, const std::string& directory,
-                               std::uint64_t seed) {
-  if (data.starts_with(kPrefix))
-    return training::example(parse(std::string_view(data).substr(kPrefix.size()), seed));
-  return training::read_problem(
-      directory.empty() ? data : (std::filesystem::path(directory) / data).string());
+training::Problem problem_of(const ProblemInput& data, std::uint64_t seed) {
+  if (data.problem || !is_example(data.name)) return data.get();
+  return training::example(parse(std::string_view(data.name).substr(kPrefix.size()), seed));
 }
 
 }  // namespace attractor::lab

@@ -16,12 +16,10 @@ namespace attractor::lab {
 
 ParameterList list(training::ExampleOptions& options);
 
-/// A problem file, from `directory` if its name is relative (empty: as it is), or an example; one
-/// that names no seed takes `seed`. Throws Error.
-training::Problem load_problem(const std::string& data, const std::string& directory,
-                               std::uint64_t seed);
+bool is_example(const std::string& name);
 
-/// The file that load_problem() reads: none for an example.
-std::vector<std::string> problem_files(const std::string& data);
+/// The problem that was given, or the example that is named; one that names no seed takes `seed`.
+/// Throws Error.
+training::Problem problem_of(const ProblemInput& data, std::uint64_t seed);
 
 }  // namespace attractor::lab

@@ -30,7 +30,7 @@ double cosine(std::span<const double> a, std::span<const double> b) {
 }
 
 // K and Q of a problem that gives none: independent normals.
-void draw_factors(Problem& problem, const SelectParameters& p) {
+void draw_factors(Problem& problem, const SelectSetup& p) {
   if (problem.rank() > 0) return;
   const std::size_t rank = p.rank > 0 ? p.rank : problem.dim;
   const Stream stream(p.seed, "start of K and Q");
@@ -85,7 +85,7 @@ SelectMoment observe(const SelectRecord& r, const Objective& objective, const Mo
   SelectMoment m;
   m.log10_time = at.time.log() / std::numbers::ln10;
   m.steps =
-      r.parameters.optimizer == "flow" ? kNone : std::round(at.time.value() / r.parameters.step);
+      r.setup.optimizer == Optimizer::flow ? kNone : std::round(at.time.value() / r.setup.step);
   m.loss = objective.loss(e);
   m.log10_excess = log10_excess(objective, e);
   m.attention_norm = norm(attention);
@@ -147,7 +147,7 @@ std::vector<double> velocity(const Objective& objective, const SelectRecord& r,
   const auto d = first.of(e.descent);
   if (objective.trained().attention != AttentionPart::factors) {
     std::vector<double> move(d.begin(), d.end());
-    const double q = r.parameters.mirror;
+    const double q = r.setup.mirror;
     if (q != 2)  // theta moves by d, w = theta^{1/(q-1)} by |w|^{2-q} d
       for (std::size_t k = 0; k < move.size(); ++k)
         move[k] = r.attention[k] == 0
@@ -168,10 +168,10 @@ std::vector<double> velocity(const Objective& objective, const SelectRecord& r,
 // The path, from the directions theory knows, and its distance to where it should end.
 void follow_path(const Objective& objective, const training::AttSvm& svm, const Context& context,
                  SelectRecord& r) {
-  const SelectParameters& p = r.parameters;
+  const SelectSetup& p = r.setup;
   const bool local = p.path_cone > 0;
   r.path_svm = svm.solve(local ? r.selected : training::best_tokens(objective, r.head), r.head);
-  training::PathOptions options{.radii = radius_list(p.path),
+  training::PathOptions options{.radii = p.path.values,
                                 .head_ratio = p.path_ratio,
                                 .random_starts = p.path_starts,
                                 .seed = p.seed,
@@ -200,12 +200,12 @@ void solve_margins(const Objective& objective, const Evaluation& e, const Contex
                    SelectRecord& r) {
   solve_label_margin(objective, e, r);
   if (objective.trained().attention == AttentionPart::none) return;
-  const SelectParameters& p = r.parameters;
+  const SelectSetup& p = r.setup;
   const training::AttSvm svm(objective, p.mirror);
   std::vector<bool> relaxed;
   if (!p.relaxed.empty()) {
     relaxed.assign(r.problem.inputs, false);
-    for (std::size_t i : index_list(p.relaxed, r.problem.inputs, "relaxed")) relaxed[i] = true;
+    for (std::size_t i : indices(p.relaxed, r.problem.inputs, "relaxed")) relaxed[i] = true;
   }
   r.svm = svm.solve(r.selected, r.head, relaxed);
   if (p.exact) r.exact = svm.prove(*r.svm, r.head);
@@ -233,13 +233,13 @@ void solve_margins(const Objective& objective, const Evaluation& e, const Contex
 }
 
 void take(const Objective& objective, const Training& run, SelectRecord& r) {
-  const SelectParameters& p = r.parameters;
+  const SelectSetup& p = r.setup;
   r.trained = true;
   r.status = run.status();
   r.time = run.progress().time;
   r.steps = run.progress().steps;
   r.rejected = run.progress().rejected;
-  r.saturated = r.status == flow::Status::complete && p.optimizer != "flow" && r.steps < p.steps;
+  r.saturated = r.status == flow::Status::complete && p.optimizer != Optimizer::flow && r.steps < p.steps;
   r.at_minimum = run.at_minimum();
   r.weights = run.weights();
   r.lock_in = run.lock_in();
@@ -249,12 +249,12 @@ void take(const Objective& objective, const Training& run, SelectRecord& r) {
 }
 
 void train_others(const Objective& objective, const Context& context, SelectRecord& r) {
-  if (r.parameters.starts.empty()) return;
+  if (r.setup.starts.empty()) return;
   const Context no_checkpoints{.stop = context.stop, .report = context.report};
-  const training::AttSvm svm(objective, r.parameters.mirror);
+  const training::AttSvm svm(objective, r.setup.mirror);
   Evaluation e;
-  for (const std::vector<double>& start : start_list(r.parameters.starts, r.problem.dim)) {
-    Training run(r.parameters, objective, no_checkpoints, start);
+  for (const std::vector<double>& start : r.setup.starts.values) {
+    Training run(r.setup, objective, no_checkpoints, start);
     run.run();
     if (run.status() == flow::Status::interrupted || run.status() == flow::Status::not_finite)
       return;
@@ -268,8 +268,8 @@ void train_others(const Objective& objective, const Context& context, SelectReco
   }
 }
 
-std::vector<std::size_t> given_choice(const SelectParameters& p, const Problem& problem) {
-  std::vector<std::size_t> chosen = index_list(p.choice, problem.tokens, "choice");
+std::vector<std::size_t> given_choice(const SelectSetup& p, const Problem& problem) {
+  std::vector<std::size_t> chosen = indices(p.choice, problem.tokens, "choice");
   if (chosen.size() != problem.inputs)
     throw Error(fmt::format("choice names {} tokens; the problem has {} inputs", chosen.size(),
                             problem.inputs));
@@ -295,35 +295,38 @@ std::vector<std::pair<std::string, double SelectMoment::*>> select_columns() {
           {"effective_tokens", &SelectMoment::effective_tokens}};
 }
 
-training::Problem prepared(const SelectParameters& p, training::Problem problem) {
+training::Problem prepared(const SelectSetup& p, training::Problem problem) {
   check(p);
-  const AttentionPart part = training::trained_named(p.train).attention;
+  const AttentionPart part = training::Trained(p.train).attention;
   if (part == AttentionPart::factors) draw_factors(problem, p);
   const bool has_keys = part == AttentionPart::prompt && !problem.weights.empty();
   const std::vector<double> keys = has_keys ? training::keys(problem) : std::vector<double>{};
   if (part != AttentionPart::none)
     training::require_distinct_keys(problem, has_keys ? std::span<const double>(keys) : problem.x);
-  (void)Objective(problem, training::loss_named(p.loss), training::trained_named(p.train));
+  (void)Objective(problem, p.loss, training::Trained(p.train));
   if (!p.choice.empty()) (void)given_choice(p, problem);
-  (void)index_list(p.relaxed, problem.inputs, "relaxed");
-  (void)start_list(p.starts, problem.dim);
+  (void)indices(p.relaxed, problem.inputs, "relaxed");
+  for (const std::vector<double>& start : p.starts.values)
+    if (start.size() != problem.dim)
+      throw Error(fmt::format("starts: a start has {} numbers; p has {}", start.size(),
+                              problem.dim));
   return problem;
 }
 
-training::Problem prepared_problem(const SelectParameters& p, const std::string& files_from) {
+training::Problem prepared(const SelectSetup& p) {
   check(p);
-  return prepared(p, load_problem(p.data, files_from, p.seed));
+  return prepared(p, problem_of(p.data, p.seed));
 }
 
-SelectRecord run_select(const SelectParameters& p, const Context& context) {
-  return run_select(p, prepared_problem(p, context.files_from), context);
+SelectRecord run_select(const SelectSetup& p, const Context& context) {
+  return run_select(p, prepared(p), context);
 }
 
-SelectRecord run_select(const SelectParameters& p, training::Problem problem,
+SelectRecord run_select(const SelectSetup& p, training::Problem problem,
                         const Context& context) {
-  SelectRecord r{.parameters = p, .problem = std::move(problem)};
-  const Objective objective(r.problem, training::loss_named(p.loss),
-                            training::trained_named(p.train));
+  SelectRecord r{.setup = p, .problem = std::move(problem)};
+  const Objective objective(r.problem, p.loss,
+                            training::Trained(p.train));
   r.blocks.assign(objective.blocks().begin(), objective.blocks().end());
   describe_scores(objective, r);
   std::optional<Training> run;

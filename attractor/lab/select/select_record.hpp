@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "attractor/flow/run.hpp"
-#include "attractor/lab/select/select_parameters.hpp"
+#include "attractor/lab/select/select_setup.hpp"
 #include "attractor/solve/exact/exact_margin.hpp"
 #include "attractor/training/margins/basins.hpp"
 #include "attractor/training/margins/choices.hpp"
@@ -38,7 +38,7 @@ struct OtherStart {
 };
 
 struct SelectRecord {
-  SelectParameters parameters{};
+  SelectSetup setup{};
   training::Problem problem{};
   std::vector<training::Block> blocks{};
   bool trained = false;  // false: only the margin problem of a given choice was solved

@@ -10,8 +10,7 @@
 
 #include "attractor/base/checksum.hpp"
 #include "attractor/base/error.hpp"
-#include "attractor/base/file.hpp"
-#include "attractor/lab/checkpoint_file.hpp"
+#include "attractor/lab/checkpoint_bytes.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -24,9 +23,9 @@ constexpr std::size_t kRecorded = 20'000'000;  // numbers of a trajectory kept a
 constexpr std::string_view kMagic = "ATTRACTOR-SELECT-CHECKPOINT-2\n";
 
 // Evenly in log time; steps are whole.
-std::vector<flow::Time> output_times(const SelectParameters& p, std::size_t count) {
+std::vector<flow::Time> output_times(const SelectSetup& p, std::size_t count) {
   std::vector<flow::Time> times{flow::Time(0)};
-  if (p.optimizer == "flow") {
+  if (p.optimizer == Optimizer::flow) {
     const double from = std::min(-2.0, p.log10_time - 2);
     for (std::size_t k = 0; k + 1 < count; ++k)
       times.emplace_back(1, (from + (p.log10_time - from) * static_cast<double>(k + 1) /
@@ -57,10 +56,10 @@ std::string digest(const Problem& problem) {
   return fmt::format(" (data {:016x})", sum.value());
 }
 
-flow::Plan plan_of(const SelectParameters& p, std::size_t dim) {
+flow::Plan plan_of(const SelectSetup& p, std::size_t dim) {
   const std::size_t count = std::clamp<std::size_t>(kRecorded / dim, 2, p.outputs);
   flow::Plan plan{.outputs = output_times(p, count), .tolerance = p.tolerance, .step = p.step};
-  if (p.optimizer == "flow") {
+  if (p.optimizer == Optimizer::flow) {
     plan.end = flow::Time(1, p.log10_time * std::numbers::ln10);
     plan.max_steps = kFlowSteps;
   } else {
@@ -72,13 +71,13 @@ flow::Plan plan_of(const SelectParameters& p, std::size_t dim) {
 
 }  // namespace
 
-Training::Training(const SelectParameters& p, const Objective& objective, const Context& context,
+Training::Training(const SelectSetup& p, const Objective& objective, const Context& context,
                    std::span<const double> start)
     : p_(p),
       objective_(objective),
       context_(context),
       command_(command(p) + digest(objective.problem())),
-      adaptive_(p.optimizer == "flow"),
+      adaptive_(p.optimizer == Optimizer::flow),
       plan_(plan_of(p, objective.dim())),
       flow_(objective, descent_options(p)) {
   progress_.state = flow_.state(start);
@@ -99,7 +98,7 @@ void Training::run() {
   status_ =
       flow::run(flow_, adaptive_ ? flow::dormand_prince() : flow::euler(), plan_, progress_, hooks);
   if (status_ == flow::Status::interrupted) {
-    if (!context_.directory.empty()) save();
+    if (context_.checkpoints) save();
     return;
   }
   // A flow that comes to rest early ends between the moments asked for.
@@ -120,7 +119,7 @@ void Training::pause() {
                         ? std::max(0.0, progress_.time.log() / plan_.end.log())
                         : static_cast<double>(progress_.steps) / static_cast<double>(p_.steps),
                     fmt::format("{} steps", progress_.steps));
-  if (context_.directory.empty()) return;
+  if (!context_.checkpoints) return;
   const Clock::time_point now = Clock::now();
   if (now < next_save_) return;
   if (progress_.steps > 0) save();
@@ -131,7 +130,7 @@ void Training::pause() {
 }
 
 void Training::save() const {
-  CheckpointWriter out(file(), kMagic);
+  CheckpointWriter out(*context_.checkpoints, kMagic);
   out.put(command_);
   out.put(progress_);
   const training::DescentFlow::Rest rest = flow_.rest();
@@ -149,13 +148,13 @@ void Training::save() const {
 }
 
 void Training::load() {
-  if (context_.directory.empty() || !std::filesystem::exists(file())) return;
-  const std::string bytes = read_file(file(), std::size_t{1} << 40);
-  CheckpointReader in(bytes, file().string(), kMagic);
+  const std::optional<std::string> bytes =
+      context_.checkpoints ? context_.checkpoints->read() : std::nullopt;
+  if (!bytes) return;
+  CheckpointReader in(*bytes, context_.checkpoints->name(), kMagic);
   if (const std::string of = in.get_text(); of != command_)
-    throw Error(fmt::format(
-        "{} belongs to another run or to other data: {}; start again with another --out",
-        file().string(), of));
+    throw Error(fmt::format("{} belongs to another run or to other data: {}; start again elsewhere",
+                            context_.checkpoints->name(), of));
   const std::size_t numbers = progress_.state.size();
   progress_ = in.get_progress();
   const training::DescentFlow::Rest rest{in.get_all<double>(), in.get<std::uint64_t>(),
@@ -168,13 +167,13 @@ void Training::load() {
     moments_.push_back({time, in.get_all<double>()});
   }
   in.finish();
-  if (!fits) refuse_content(file().string(), "rested in a piece that does not exist");
+  if (!fits) refuse_content(context_.checkpoints->name(), "rested in a piece that does not exist");
   check_content(numbers);
 }
 
 // The checksum is right; is it a run of this problem?
 void Training::check_content(std::size_t numbers) const {
-  const std::string name = file().string();
+  const std::string name = context_.checkpoints->name();
   const auto require = [&](bool good, const char* what) {
     if (!good) refuse_content(name, what);
   };

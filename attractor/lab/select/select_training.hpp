@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,7 +37,7 @@ struct Moment {
 class Training {
  public:
   /// Goes on from the context's checkpoint if there is one. Views: all must outlive it.
-  Training(const SelectParameters& p, const training::Objective& objective, const Context& context,
+  Training(const SelectSetup& p, const training::Objective& objective, const Context& context,
            std::span<const double> start);
 
   void run();
@@ -56,8 +55,6 @@ class Training {
 
   void see_state();
 
-  std::filesystem::path file() const { return context_.directory / "checkpoint.bin"; }
-
   void pause();
 
   void save() const;
@@ -65,7 +62,7 @@ class Training {
   void load();
   void check_content(std::size_t numbers) const;
 
-  const SelectParameters& p_;
+  const SelectSetup& p_;
   const training::Objective& objective_;
   const Context& context_;
   std::string command_;

@@ -28,7 +28,7 @@ TEST(Kinks, HaveTheSurfacesOfTheirUnits) {
     if (std::string_view(trained).find('p') != std::string_view::npos) p.queries.clear();
     p.head.activation = Activation::relu;
     p.head.bias = {0.1, -0.2, 0.05, 0.3, -0.1};
-    const Objective objective(p, Loss::squared, trained_named(trained));
+    const Objective objective(p, Loss::squared, named<Train>("train", trained));
     const Kinks kinks(objective);
     ASSERT_EQ(kinks.size(), 15U) << trained;
     const std::vector<double> w = objective.start();

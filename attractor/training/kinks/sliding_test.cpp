@@ -10,7 +10,7 @@
 
 #include "attractor/flow/run.hpp"
 #include "attractor/training/descent_flow.hpp"
-#include "attractor/training/problem_file.hpp"
+#include "attractor/files/problem_file.hpp"
 #include "tests/support/relu_problems.hpp"
 
 namespace attractor::training {
@@ -231,7 +231,7 @@ TEST(Sliding, IsForAllWeights) {
       Problem p = relu_problem({3, 4, 3, 4, Loss::squared, Kinked::relu}, seed);
       p.key_factor = p.query_factor =
           std::vector<double>(p.head.hidden.begin(), p.head.hidden.begin() + 6);
-      const Objective objective(p, Loss::squared, trained_named(trained));
+      const Objective objective(p, Loss::squared, named<Train>("train", trained));
       const End end = flow_to(objective, 10);
       EXPECT_EQ(end.status, Status::complete) << trained << seed;
       expect_descent_to(objective, loss_of(objective, end.weights), 10, 1e-3,

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "attractor/training/problem_file.hpp"
+#include "attractor/files/problem_file.hpp"
 #include "tests/support/relu_problems.hpp"
 #include "tests/support/training_problems.hpp"
 

@@ -118,7 +118,7 @@ TEST(MaxMargin, OfWWithOneQueryIsThatOfThePrompt) {
   for (const char* train : {"W", "KQ"}) {
     Problem q = p;
     q.key_factor = q.query_factor = {1, 0, 0};
-    const Objective objective(q, Loss::logistic, trained_named(train));
+    const Objective objective(q, Loss::logistic, named<Train>("train", train));
     const MaxMargin best = AttSvm(objective).solve({0, 0, 0});
     const double squared = dot(p.prompt, p.prompt);
     EXPECT_NEAR(best.norm, prompt.norm / std::sqrt(squared), 1e-9);
@@ -145,8 +145,8 @@ Problem three_queries() {
 
 TEST(MaxMargin, FrobeniusAndNuclearNormsDiffer) {
   const Problem p = three_queries();
-  const Objective on_w(p, Loss::logistic, trained_named("W")),
-      on_kq(p, Loss::logistic, trained_named("KQ"));
+  const Objective on_w(p, Loss::logistic, Train::W),
+      on_kq(p, Loss::logistic, Train::KQ);
   const MaxMargin frobenius = AttSvm(on_w).solve({0, 0, 0});
   const MaxMargin nuclear = AttSvm(on_kq).solve({0, 0, 0});
   EXPECT_NEAR(frobenius.norm, 1.37076619737, 1e-11);
@@ -170,7 +170,7 @@ TEST(MaxMargin, BoundsOfWAreAboutTheQueriesAsGiven) {
               .prompt = {3, 4}};
     for (const char* train : {"p", "W", "KQ"}) {
       p.key_factor = p.query_factor = {1, 0, 0, 1};
-      const Objective objective(p, Loss::logistic, trained_named(train));
+      const Objective objective(p, Loss::logistic, named<Train>("train", train));
       const MaxMargin best = AttSvm(objective).solve({0, 0});
       const long double exact = 1 / (static_cast<long double>(height) * (train[0] == 'p' ? 1 : 5));
       SCOPED_TRACE(testing::Message() << train << ' ' << height);
@@ -254,7 +254,7 @@ TEST(MaxMargin, SaysWhatFactorsOfSmallRankCannotReach) {
               .prompt = {0, 0}};
     p.key_factor = p.query_factor =
         columns == 1 ? std::vector<double>{1, 2} : std::vector<double>{1, 0, 0, 1};
-    const Objective objective(p, Loss::logistic, trained_named("KQ"));
+    const Objective objective(p, Loss::logistic, Train::KQ);
     const MaxMargin best = AttSvm(objective).solve({0, 0, 0, 0});
     EXPECT_NEAR(best.norm, 2, 1e-8);
     EXPECT_EQ(best.rank, 2U);

@@ -1,0 +1,81 @@
+// HDF5 files: what Attractor writes for others, and arrays of numbers others wrote.
+// A file is built in memory and lands on disk whole or not at all; it holds no time stamps, so
+// equal content is equal bytes. The reader takes float and integer datasets as doubles and follows
+// no link into another file. It compares declared sizes with the file before it takes memory, yet
+// the HDF5 library itself parses the file: it is no sandbox. Calls may come from any one thread at
+// a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attractor/base/array.hpp"
+#include "attractor/report/archive.hpp"
+
+namespace attractor {
+
+/// Strings are padded with NUL to the longest of their list.
+class Hdf5Writer final : public Archive {
+ public:
+  using Archive::attribute;
+  using Archive::dataset;
+
+  Hdf5Writer();
+  ~Hdf5Writer() override;
+  Hdf5Writer(const Hdf5Writer&) = delete;
+  Hdf5Writer& operator=(const Hdf5Writer&) = delete;
+
+  void group(std::string_view path) override;
+
+  void dataset(std::string_view path, std::span<const double> values, const Shape& shape) override;
+  void dataset(std::string_view path, std::span<const std::int64_t> values,
+               const Shape& shape) override;
+  void dataset(std::string_view path, std::span<const std::uint32_t> values,
+               const Shape& shape) override;
+  void dataset(std::string_view path, std::span<const std::uint64_t> values,
+               const Shape& shape) override;
+  void dataset(std::string_view path, std::span<const std::string> values) override;
+
+  void attribute(std::string_view object, std::string_view name, std::string_view text) override;
+  void attribute(std::string_view object, std::string_view name, double value) override;
+  void attribute(std::string_view object, std::string_view name, std::int64_t value) override;
+  void attribute(std::string_view object, std::string_view name, std::uint64_t value) override;
+
+  /// Writes everything so far; the writer may go on and commit again.
+  void commit(const std::filesystem::path& target);
+
+ private:
+  std::int64_t file_;
+};
+
+class Hdf5Reader {
+ public:
+  explicit Hdf5Reader(const std::filesystem::path& source);
+  ~Hdf5Reader();
+  Hdf5Reader(const Hdf5Reader&) = delete;
+  Hdf5Reader& operator=(const Hdf5Reader&) = delete;
+
+  /// Full paths of all float and integer datasets, in the order of their names.
+  std::vector<std::string> datasets() const;
+  bool exists(std::string_view path) const;
+  /// At most 2^31 elements; integers beyond 2^53 round.
+  Array read(std::string_view path) const;
+
+  std::string text_attribute(std::string_view object, std::string_view name) const;
+  double number_attribute(std::string_view object, std::string_view name) const;
+
+ private:
+  std::string name_;
+  std::uintmax_t bytes_ = 0;
+  std::int64_t file_ = -1;
+};
+
+/// Whether the content begins like an HDF5 file; false for what cannot be opened.
+bool is_hdf5(const std::filesystem::path& source);
+
+}  // namespace attractor

@@ -1,0 +1,74 @@
+#include "attractor/files/load_inputs.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "attractor/base/error.hpp"
+#include "attractor/files/array_file.hpp"
+#include "attractor/files/hdf5.hpp"
+#include "attractor/files/problem_file.hpp"
+#include "attractor/lab/select/example_parameters.hpp"
+
+namespace attractor::lab {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The name of a file that a parameter has; empty: none.
+struct FileName {
+  std::string operator()(const ArrayInput* x) const { return x->name; }
+  std::string operator()(const WeightInput* x) const { return x->given.name; }
+  std::string operator()(const ProblemInput* x) const {
+    return is_example(x->name) ? "" : x->name;
+  }
+  std::string operator()(const RunInput* x) const { return x->name; }
+  template <class T>
+  std::string operator()(const T&) const {
+    return "";
+  }
+};
+
+struct Load {
+  const std::string& directory;
+
+  std::string place(const std::string& name) const {
+    return directory.empty() || name.starts_with('/') ? name : directory + "/" + name;
+  }
+
+  void operator()(ArrayInput* x) const {
+    if (x->name.empty() || x->array) return;
+    x->array = std::make_shared<const Array>(read_array(place(x->name)));
+  }
+  void operator()(WeightInput* x) const { (*this)(&x->given); }
+  void operator()(ProblemInput* x) const {
+    if (x->name.empty() || x->problem || is_example(x->name)) return;
+    x->problem =
+        std::make_shared<const training::Problem>(training::read_problem(place(x->name)));
+  }
+  void operator()(RunInput* x) const {
+    if (x->name.empty() || !x->arrays.empty()) return;
+    const fs::path given = place(x->name);
+    const Hdf5Reader file(fs::is_directory(given) ? given / "result.h5" : given);
+    for (const char* path : {"/snapshots/positions", "/snapshots/log10_time", "/snapshots/norms"})
+      if (file.exists(path)) x->arrays.emplace(path, file.read(path));
+  }
+  template <class T>
+  void operator()(const T&) const {}
+};
+
+}  // namespace
+
+std::vector<std::string> input_files(const ParameterList& list) {
+  std::vector<std::string> names;
+  for (const Parameter& p : list)
+    if (std::string name = std::visit(FileName{}, p.target); !name.empty())
+      names.push_back(std::move(name));
+  return names;
+}
+
+void load_inputs(const ParameterList& list, const std::string& directory) {
+  for (const Parameter& p : list) std::visit(Load{directory}, p.target);
+}
+
+}  // namespace attractor::lab

@@ -1,0 +1,107 @@
+// What a flow is to be: the typed setup of `attractor flow`. Every field has its meaning and its
+// range in list(); tokens and weights are generated or given as arrays.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attractor/attention/normalisation.hpp"
+#include "attractor/depth/engines.hpp"
+#include "attractor/depth/feed_forward.hpp"
+#include "attractor/depth/layer_flow.hpp"
+#include "attractor/flow/tableau.hpp"
+#include "attractor/flow/time.hpp"
+#include "attractor/lab/parameter.hpp"
+#include "attractor/tokens/generators.hpp"
+
+namespace attractor::lab {
+
+enum class Spacing { linear, log, steps };
+std::span<const std::string_view> names(Spacing);
+
+struct FlowSetup {
+  Rule dynamics = Rule::softmax;
+  depth::Geometry space = depth::Geometry::sphere;
+  double beta = 1;
+  WeightInput query, key, value, output;  // given ones: heads x rank x dim, heads x dim x dim
+  std::uint64_t heads = 1, rank = 0;      // rank 0: dim
+  double redraw = 0;                      // depth after which weights are drawn anew; 0: never
+  RadialKernel kernel = RadialKernel::gaussian;  // of radial
+  MaskKind mask = MaskKind::full;
+  std::uint64_t window = 0;  // 0: unlimited
+  double distance_bias = 0;
+  Normalisation norm = Normalisation::post;
+  double alpha = 1, alpha_power = 0, switch_time = 1, deepnorm_scale = 1;
+  ArrayInput gain;  // dim
+  depth::Activation feed_forward = depth::Activation::none;
+  ArrayInput feed_forward_in, feed_forward_bias, feed_forward_out;  // else drawn, bias 0
+  std::uint64_t width = 0;  // 0: that of the arrays, or 4 dim
+  double strength = 1;
+  double noise = 0, common_noise = 0;
+  std::uint64_t noise_substeps = 1;
+  Arrangement init = Arrangement::uniform;
+  std::uint64_t tokens = 64, dim = 3, seed = 0;
+  double rho = 0, cap_angle = 0.5;
+  std::uint64_t centres = 3;
+  double spread = 0.1;
+  std::uint64_t mode = 2;
+  double amplitude = 1e-3, phase = 0;
+  Numbers angles;
+  ArrayInput tokens_file;              // n x d
+  double time = 10;                    // infinity: until one cluster is left
+  std::optional<double> log10_time{};  // instead of time, if given: its decimal logarithm
+  std::optional<flow::Method> stepper{};  // none: adaptive, or euler-maruyama where there is noise
+  double step = 0.1, tolerance = 1e-8;
+  std::uint64_t max_steps = 10'000'000;
+  std::optional<depth::Engine> engine{};  // none: the fastest
+  double accuracy = 1e-11;                // of the engines in O(n)
+  Precision precision = Precision::f64;   // of dense sums
+  std::optional<double> merge_radius{};   // a chord length, 0: never; none: by tolerance and beta
+  std::optional<double> cluster_cosine{};
+  double pair_threshold = 0.999;
+  std::uint64_t outputs = 100;
+  std::optional<Spacing> output_spacing{};
+  std::optional<std::uint64_t> snapshots{};
+  std::uint64_t exact_limit = 4096;
+  bool verify = false;  // run again, finer, and say how far apart the two are
+};
+
+/// The list, bound to the fields of `p`.
+ParameterList list(FlowSetup& p);
+
+/// Checks what a single range cannot: combinations of parameters. Throws Error.
+void check(const FlowSetup& p);
+
+Start start_of(const FlowSetup& p);
+
+/// When the run ends: time, or 10^log10_time to rounding of the exponent; kForever for time = inf.
+flow::Time end_of(const FlowSetup& p);
+
+flow::Method stepper_of(const FlowSetup& p);
+/// One of the methods that choose their steps.
+bool is_adaptive(const FlowSetup& p);
+/// Tokens closer than this are moved as one; 0: never.
+double merge_radius_of(const FlowSetup& p);
+/// Tokens with at least this cosine are one cluster.
+double cluster_cosine_of(const FlowSetup& p);
+
+/// One head, full mask, sa or usa, post-normalised or plain R^d, no noise: the fused kernels do it.
+bool is_plain(const FlowSetup& p);
+
+/// Which engine moves so many tokens; none: layers (depth/layer_flow.hpp).
+std::optional<depth::Engine> engine_of(const FlowSetup& p, std::size_t tokens, std::size_t dim);
+
+/// Engine circle, sphere or moments, in O(n), was asked for.
+bool asks_linear(const FlowSetup& p);
+/// Why the engine in O(n) that was asked for is not taken: the first reason of all, in a sentence.
+std::string engine_refusal(const FlowSetup& p, std::size_t tokens, std::size_t dim);
+
+/// How many snapshots to keep of tokens that are `numbers` doubles each time.
+std::size_t snapshot_count(const FlowSetup& p, std::size_t numbers);
+
+/// `attractor flow ...` that repeats this run: every parameter that differs from its default.
+std::string command(const FlowSetup& p);
+
+}  // namespace attractor::lab
