@@ -2,316 +2,175 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <filesystem>
-#include <memory>
-#include <optional>
-#include <utility>
-#include <vector>
+#include <cstdlib>
+#include <numeric>
+#include <set>
 
-#include "apps/exit_status.hpp"
-#include "apps/interrupt.hpp"
-#include "apps/parameter_options.hpp"
-#include "apps/progress_bar.hpp"
+#include "apps/help.hpp"
 #include "attractor/base/error.hpp"
-#include "attractor/base/file.hpp"
-#include "attractor/base/threads.hpp"
-#include "attractor/commands/registry.hpp"
-#include "attractor/files/checkpoint_file.hpp"
-#include "attractor/files/load_inputs.hpp"
-#include "attractor/files/output_files.hpp"
-#include "attractor/files/parameter_file.hpp"
-#include "attractor/files/run_directory.hpp"
-#include "attractor/ranks/ranks.hpp"
+#include "attractor/base/version.hpp"
 
 namespace attractor::apps {
 namespace {
 
-using namespace attractor::lab;
+using lab::Parameter;
+using lab::ParameterList;
 
-struct Options {
-  Settings given;  // parameters on the command line
-  std::optional<std::string> out, resume, config;
-  RunOptions run;
-};
-
-// ---- Before a run: its parameters, where its files are meant from, and its directory if any.
-
-struct Prepared {
-  std::unique_ptr<Request> request;
-  std::string files_from{};
-  std::optional<RunDirectory> directory{};
-};
-
-bool is_shared(const Command& command) { return command.on_ranks && ranks::count() > 1; }
-
-/// Sets what was given; the names of it.
-std::vector<std::string> set_given(const Options& options, const ParameterList& parameters) {
-  std::vector<std::string> names;
-  for (const auto& [name, text] : options.given) {
-    find(parameters, name).set(text);
-    names.push_back(name);
+/// Letters to insert, delete or exchange.
+std::size_t distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t corner = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j)
+      corner = std::exchange(
+          row[j], std::min({row[j] + 1, row[j - 1] + 1, corner + (a[i - 1] == b[j - 1] ? 0 : 1)}));
   }
-  return names;
+  return row.back();
 }
 
-Prepared resumed(const Command& command, const Options& options) {
-  Prepared run{.request = command.make()};
-  const ParameterList parameters = run.request->parameters();
-  const bool changes =
-      std::any_of(options.given.begin(), options.given.end(),
-                  [&](const auto& setting) { return find(parameters, setting.first).stored; });
-  if (changes || options.config || options.out)
+/// " (did you mean X?)" if one of them is close.
+std::string meant(const std::string& word, const std::vector<std::string>& names) {
+  const auto near = std::min_element(names.begin(), names.end(), [&](const auto& a, const auto& b) {
+    return distance(word, a) < distance(word, b);
+  });
+  if (near == names.end() || distance(word, *near) > std::max<std::size_t>(1, word.size() / 3))
+    return "";
+  return fmt::format(" (did you mean {}?)", *near);
+}
+
+/// "flow", or "reduce pair" of two words; takes them off.
+const Tool& find_tool(std::span<const std::string>& words, const std::vector<Tool>& tools) {
+  std::vector<std::string> names, family;
+  for (const Tool& tool : tools) {
+    const std::string first = tool.name.substr(0, tool.name.find(' '));
+    if (names.empty() || names.back() != first) names.push_back(first);
+    if (first != tool.name && !words.empty() && first == words[0])
+      family.push_back(tool.name.substr(first.size() + 1));
+  }
+  if (words.empty())
     throw Error(
-        fmt::format("--resume takes the parameters from {}; give no others", *options.resume));
-  run.directory.emplace(RunDirectory::resume(*options.resume, parameters, command.name));
-  set_given(options, parameters);
-  run.files_from = run.directory->origin().started_in;
-  if (is_shared(command)) run.request->share();
-  load_inputs(parameters, run.files_from);
-  prepare(*run.request, {});
-  return run;
+        fmt::format("a command is missing; commands: {}; see --help", fmt::join(names, ", ")));
+  const auto named = [&](const std::string& name) -> const Tool* {
+    const auto at =
+        std::find_if(tools.begin(), tools.end(), [&](const Tool& t) { return t.name == name; });
+    return at == tools.end() ? nullptr : &*at;
+  };
+  const std::size_t used = family.empty() ? 1 : 2;
+  if (used == 2 && (words.size() < 2 || words[1].starts_with("-")))
+    throw Error(fmt::format("{0} needs one of: {1}; see attractor {0} --help", words[0],
+                            fmt::join(family, ", ")));
+  const Tool* tool = named(used == 1 ? words[0] : words[0] + " " + words[1]);
+  if (tool == nullptr && used == 2)
+    throw Error(fmt::format("'{}' is no reduction{}; allowed: {}", words[1],
+                            meant(words[1], family), fmt::join(family, ", ")));
+  if (tool == nullptr)
+    throw Error(fmt::format("'{}' is no command{}; commands: {}; see --help", words[0],
+                            meant(words[0], names), fmt::join(names, ", ")));
+  words = words.subspan(used);
+  return *tool;
 }
 
-Prepared begun(const Command& command, const Options& options) {
-  Prepared run{.request = command.make()};
-  const ParameterList parameters = run.request->parameters();
-  if (options.config) {
-    require_command(*options.config, command.name);
-    run.files_from = set_from_toml(parameters, *options.config);
+/// The words behind a tool, one after the other.
+class Reader {
+ public:
+  Reader(const Tool& tool, const ParameterList& parameters) : tool_(tool), list_(parameters) {}
+
+  lab::Settings read(std::span<const std::string> words) {
+    bool only_positional = false;
+    for (std::size_t k = 0; k < words.size(); ++k) {
+      if (only_positional || !words[k].starts_with("--")) {
+        take_positional(words[k]);
+      } else if (words[k] == "--") {
+        only_positional = true;
+      } else {
+        k += take_flag(words[k], words.subspan(k + 1));
+      }
+    }
+    return std::move(given_);
   }
-  const std::vector<std::string> names = set_given(options, parameters);
-  if (is_shared(command)) run.request->share();
-  load_inputs(parameters, run.files_from);
-  require_outputs(parameters, run.files_from);
-  prepare(*run.request, names);
-  if (!options.out) return run;
-  require_space(*options.out, run.request->bytes());
-  if (run.files_from.empty()) run.files_from = std::filesystem::current_path().string();
-  const std::unique_ptr<Request> usual = command.make();
-  run.directory.emplace(
-      RunDirectory::create(*options.out, parameters,
-                           {.name = command.name,
-                            .command = call_of(command, *run.request, *usual).command(),
-                            .started_in = run.files_from,
-                            .inputs = InputFiles(input_files(parameters), run.files_from)}));
-  return run;
-}
 
-Prepared prepare(const Command& command, const Options& options) {
-  return options.resume ? resumed(command, options) : begun(command, options);
-}
-
-/// Rank 0 prepares: what it refuses is refused everywhere, what it makes of the options is shared.
-Prepared prepare_together(const Command& command, const Options& options) {
-  std::optional<Prepared> run;
-  std::string refusal;
-  try {
-    run.emplace(ranks::rank() == 0 ? prepare(command, options)
-                                   : Prepared{.request = command.make()});
-  } catch (const std::exception& error) {
-    refusal = error.what();
+ private:
+  void take(const Parameter& p, const std::string& text) {
+    if (!seen_.insert(p.name).second && !p.many())
+      throw Error(fmt::format("{}{} is given more than once; see --help", p.positional ? "" : "--",
+                              p.name));
+    given_.emplace_back(p.name, text);
   }
-  refusal = ranks::broadcast(refusal);
-  if (!refusal.empty()) throw Error(refusal);
-  for (const Parameter& parameter : run->request->parameters()) {
-    const std::string text = ranks::broadcast(parameter.text());
-    if (text != parameter.text()) parameter.set(text);
+
+  void take_positional(const std::string& word) {
+    for (const Parameter& p : list_)
+      if (p.positional && (p.many() || seen_.count(p.name) == 0)) return take(p, word);
+    throw Error(fmt::format("'{}' was not expected; see attractor {} --help", word, tool_.name));
   }
-  run->files_from = ranks::broadcast(run->files_from);
-  if (ranks::rank() > 0) {
-    run->request->share();
-    load_inputs(run->request->parameters(), run->files_from);
-    prepare(*run->request, {});
+
+  /// How many words behind it belong to it.
+  std::size_t take_flag(const std::string& word, std::span<const std::string> rest) {
+    const std::size_t equals = word.find('=');
+    const std::string name = word.substr(2, equals == word.npos ? equals : equals - 2);
+    const auto at = std::find_if(list_.begin(), list_.end(), [&](const Parameter& p) {
+      return p.name == name && !p.positional;
+    });
+    if (at == list_.end()) refuse_flag(word.substr(0, equals));
+    if (equals != word.npos) return take(*at, word.substr(equals + 1)), 0;
+    if (at->is_flag()) return take(*at, "true"), 0;
+    if (rest.empty()) throw Error(fmt::format("--{} needs a value; see --help", name));
+    if (rest[0].starts_with("--"))
+      throw Error(fmt::format("--{} needs a value, but {} follows", name, rest[0]));
+    return take(*at, rest[0]), 1;
   }
-  return std::move(*run);
-}
 
-// ---- The run.
-
-/// A machine's cores are shared by its ranks, unless each was given its own by who started them.
-std::size_t threads_of(const RunOptions& options) {
-  if (options.threads > 0 || ranks::count() == 1) return options.threads;
-  set_threads(0);
-  const bool all = threads() >= static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN));
-  return all ? std::max<std::size_t>(1, threads() / ranks::neighbours()) : 0;
-}
-
-Result computed(const Prepared& prepared, const RunOptions& options) {
-  ProgressBar bar(!options.quiet && ranks::rank() == 0);
-  std::shared_ptr<CheckpointStore> checkpoints;
-  if (prepared.directory)
-    checkpoints = std::make_shared<CheckpointFile>(prepared.directory->path() / "checkpoint.bin");
-  return prepared.request->run(
-      {.checkpoints = checkpoints,
-       .checkpoint_seconds = options.checkpoint_seconds,
-       .stop = interrupted,
-       .report =
-           [&](double done, const std::string& note) {
-             if (bar.due()) bar.show(done, note);
-           },
-       .due = [&] { return bar.due(); }});
-}
-
-/// A directory that no run can go on from is not left behind.
-void leave(const Command& command, Prepared& prepared) {
-  if (prepared.directory && !command.resumes) prepared.directory->abandon();
-}
-
-std::string how_to_go_on(const Command& command, const Prepared& prepared) {
-  return fmt::format("attractor {} --resume {}", command.name, prepared.directory->path().string());
-}
-
-int say_interrupted(const Command& command, Prepared& prepared, const Result& answer) {
-  leave(command, prepared);
-  const bool kept = prepared.directory && command.resumes;
-  fmt::print(stderr, "attractor: interrupted{}{}; {}\n", answer.interrupted.empty() ? "" : " ",
-             answer.interrupted,
-             kept                 ? "continue with: " + how_to_go_on(command, prepared)
-             : prepared.directory ? "nothing was kept"
-                                  : "nothing was kept (no --out)");
-  return kInterrupted;
-}
-
-void keep(const Command& command, Prepared& prepared, const Result& answer, const Call& call,
-          double seconds, bool with_page) {
-  try {
-    write_result(answer, call, seconds, prepared.directory->path(), with_page);
-  } catch (const Error& error) {
-    leave(command, prepared);
-    if (!command.resumes) throw;
-    throw Error(fmt::format("{}; when there is room again: {}", error.what(),
-                            how_to_go_on(command, prepared)));
+  [[noreturn]] void refuse_flag(const std::string& word) const {
+    std::vector<std::string> names;
+    for (const Parameter& p : list_)
+      if (!p.positional) names.push_back("--" + p.name);
+    throw Error(fmt::format("{} is no option of attractor {}{}; see attractor {} --help", word,
+                            tool_.name, meant(word, names), tool_.name));
   }
-  prepared.directory->close();
-}
 
-int deliver(const Command& command, Prepared& prepared, const Result& answer,
-            const RunOptions& options, double seconds) {
-  const std::unique_ptr<Request> usual = command.make();
-  const Call call = call_of(command, *prepared.request, *usual);
-  const bool with_page = !options.no_figures;
-  write_outputs(answer, prepared.files_from);
-  if (prepared.directory) keep(command, prepared, answer, call, seconds, with_page);
-  if (options.json) {
-    fmt::print("{}\n", summary(answer, call, seconds).dump(2));
-  } else {
-    fmt::print("{}\nComputed in {:.3g} s.\n", text(answer), seconds);
-    if (prepared.directory)
-      fmt::print("{}: {}\n", with_page ? "Page" : "Result",
-                 (prepared.directory->path() / (with_page ? "index.html" : "result.h5")).string());
-  }
-  if (answer.not_delivered.empty()) return kOk;
-  fmt::print(stderr, "attractor: {}\n", answer.not_delivered);
-  return kNotDelivered;
-}
+  const Tool& tool_;
+  const ParameterList& list_;
+  lab::Settings given_;
+  std::set<std::string> seen_;
+};
 
-int run_prepared(const Command& command, const Options& options, Prepared& prepared,
-                 std::chrono::steady_clock::time_point begin) {
-  Result answer;
-  try {
-    answer = computed(prepared, options.run);
-  } catch (...) {
-    leave(command, prepared);
-    throw;
-  }
-  if (ranks::rank() > 0) return kOk;  // rank 0 speaks for all
-  if (!answer.interrupted.empty() || (interrupted() && !command.resumes))
-    return say_interrupted(command, prepared, answer);
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return deliver(command, prepared, answer, options.run, seconds);
-}
-
-int run(const Command& command, const Options& options) {
-  set_threads(threads_of(options.run));
-  catch_interrupts();
-  const auto begin = std::chrono::steady_clock::now();
-  if (!is_shared(command)) {
-    Prepared prepared = prepare(command, options);
-    return run_prepared(command, options, prepared, begin);
-  }
-  Prepared prepared = prepare_together(command, options);
-  try {
-    return run_prepared(command, options, prepared, begin);
-  } catch (const std::exception& error) {  // of this rank: the others would wait for it for ever
-    fmt::print(stderr, "attractor: {} (rank {})\n", error.what(), ranks::rank());
-    ranks::abort(kBadInput);
-  }
-}
-
-// ---- Flags.
-
-void add_flags(CLI::App& app, const Command& command, const std::shared_ptr<Options>& options) {
-  const std::unique_ptr<Request> usual = command.make();
-  for (const Parameter& parameter : usual->parameters()) {
-    const auto take = [options, name = parameter.name](const std::string& text) {
-      options->given.emplace_back(name, text);
-    };
-    if (parameter.positional)
-      app.add_option_function<std::string>(parameter.name, take, parameter.help)->type_name("FILE");
-    else
-      add_parameter(app, parameter, take);
-  }
-  add_path(app, "out", options->out, "DIR",
-           "new directory for result.h5, summary.json, figures and page");
-  if (command.resumes)
-    add_path(app, "resume", options->resume, "DIR", "continue an interrupted run");
-  add_path(app, "config", options->config, "FILE",
-           "TOML file with the names of the parameters; flags override it");
-  add_run_options(app, options->run, command.resumes);
-  app.footer("Examples:\n" + command.examples);
-}
-
-/// "reduce pair" stands below "reduce", which is made when it is first needed.
-CLI::App* parent_of(CLI::App& app, const Command& command) {
-  const std::size_t space = command.name.find(' ');
-  if (space == command.name.npos) return &app;
-  const std::string family = command.name.substr(0, space);
-  const auto is_it = [&](const CLI::App* known) { return known->get_name() == family; };
-  if (const auto known = app.get_subcommands(is_it); !known.empty()) return known.front();
-  CLI::App* made = app.add_subcommand(
-      family, "Exact reductions: equiangular tokens, two clusters, regular clusters");
-  std::string examples;
-  for (const Command& member : commands())
-    if (member.name.starts_with(family + " "))
-      examples += member.examples.substr(0, member.examples.find('\n') + 1);
-  made->footer("Examples:\n" + examples);
-  return made;
-}
+bool asks_help(const std::string& word) { return word == "-h" || word == "--help"; }
 
 }  // namespace
 
-std::map<std::string, std::function<int()>> add_commands(CLI::App& app) {
-  using Runs = std::map<std::string, std::function<int()>>;
-  Runs runs;
-  std::map<std::string, std::shared_ptr<Runs>> families;
-  for (const Command& command : commands()) {
-    const auto options = std::make_shared<Options>();
-    CLI::App* parent = parent_of(app, command);
-    const std::string name = command.name.substr(command.name.rfind(' ') + 1);
-    add_flags(*parent->add_subcommand(name, command.about), command, options);
-    const auto start = [&command, options] { return run(command, *options); };
-    if (parent == &app) {
-      runs[name] = start;
-      continue;
-    }
-    std::shared_ptr<Runs>& members = families[parent->get_name()];
-    if (!members) members = std::make_shared<Runs>();
-    (*members)[name] = start;
-    runs[parent->get_name()] = [parent, members] {
-      std::vector<std::string> names;
-      for (const auto& [member, start_member] : *members) names.push_back(member);
-      if (parent->get_subcommands().empty())
-        throw Error(fmt::format("{0} needs one of: {1}; see attractor {0} --help",
-                                parent->get_name(), fmt::join(names, ", ")));
-      return members->at(parent->get_subcommands().front()->get_name())();
-    };
+CommandLine parse(std::span<const std::string> words, const std::vector<Tool>& tools,
+                  std::size_t width) {
+  if (!words.empty() && (words[0] == "--version" || words[0] == "-V"))
+    return {.print = fmt::format("attractor {}\n", kVersion)};
+  std::vector<std::string> turned;  // "help flow" is "flow --help"
+  if (!words.empty() && words[0] == "help") {
+    turned.assign(words.begin() + 1, words.end());
+    turned.emplace_back("--help");
+    words = turned;
   }
-  return runs;
+  const bool help = std::any_of(words.begin(), words.end(), asks_help);
+  if (help && asks_help(words[0])) return {.print = program_help(tools, width)};
+  if (help && words.size() == 2 && asks_help(words[1]))
+    if (const std::string text = family_help(words[0], tools, width); !text.empty())
+      return {.print = text};
+  const Tool& tool = find_tool(words, tools);
+  if (help) return {.print = tool_help(tool, width)};
+  const std::unique_ptr<ToolCall> usual = tool.make();
+  const ParameterList parameters = usual->parameters();
+  return {.tool = &tool, .given = Reader(tool, parameters).read(words)};
+}
+
+std::size_t terminal_width() {
+  if (const char* columns = std::getenv("COLUMNS"); columns != nullptr)
+    if (const int width = std::atoi(columns); width >= 40) return static_cast<std::size_t>(width);
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) return size.ws_col;
+  return 80;
 }
 
 }  // namespace attractor::apps

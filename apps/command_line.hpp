@@ -1,16 +1,26 @@
-// The commands of the registry (commands/registry.hpp) as subcommands of the program: their
-// parameters are flags, and every one of them takes --out, --config, --threads, --json, --quiet and
-// --no-figures, and --resume if it keeps checkpoints. One way from words to exit status for all.
+// Words into a tool and its settings, and tools into help. Flags are "--name value" or
+// "--name=value", those without a value "--name"; what has no name is a positional parameter.
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <functional>
-#include <map>
+#include <span>
 #include <string>
+#include <vector>
+
+#include "apps/tool.hpp"
 
 namespace attractor::apps {
 
-/// Adds all of them; what to call for the first word of each.
-std::map<std::string, std::function<int()>> add_commands(CLI::App& app);
+struct CommandLine {
+  const Tool* tool = nullptr;  // none: print is all there is to do
+  lab::Settings given{};
+  std::string print{};  // help or version
+};
+
+/// Throws Error with one sentence on what cannot be understood. width: of the help.
+CommandLine parse(std::span<const std::string> words, const std::vector<Tool>& tools,
+                  std::size_t width);
+
+/// Of the terminal behind standard output; 80 if there is none, or what COLUMNS says.
+std::size_t terminal_width();
 
 }  // namespace attractor::apps

@@ -9,9 +9,10 @@ find_package(hwy REQUIRED)
 # cannot stand in the arrays of vectors of the kernels. Left: portable, AVX2, AVX-512, NEON.
 target_compile_definitions(hwy::hwy INTERFACE
   "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128|HWY_RVV)")
-find_package(tomlplusplus REQUIRED)
-find_package(HDF5 REQUIRED COMPONENTS C)
-find_package(CLI11 REQUIRED)
+if(NOT ATTRACTOR_CORE_ONLY)
+  find_package(tomlplusplus REQUIRED)
+  find_package(HDF5 REQUIRED COMPONENTS C)
+endif()
 find_path(BOOST_INCLUDE boost/multiprecision/cpp_int.hpp REQUIRED)
 find_path(RANDOM123_INCLUDE Random123/threefry.h REQUIRED)
 

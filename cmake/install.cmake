@@ -2,7 +2,8 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 install(TARGETS attractor RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS attractor_library EXPORT attractor-targets
+list(TRANSFORM ATTRACTOR_PARTS PREPEND attractor_ OUTPUT_VARIABLE parts)
+install(TARGETS ${parts} EXPORT attractor-targets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY attractor ${PROJECT_BINARY_DIR}/generated/attractor
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp"

@@ -6,7 +6,9 @@
 
 #include "attractor/base/file.hpp"
 #include "attractor/base/version.hpp"
+#include "attractor/drawing/page_file.hpp"
 #include "attractor/report/html.hpp"
+#include "papers/gallery_css.hpp"
 
 namespace attractor::papers {
 namespace {
@@ -44,23 +46,13 @@ std::string card(const Verdict& v, const std::filesystem::path& directory) {
   return text;
 }
 
-constexpr const char* kGalleryStyle = R"(<style>
-.gallery { display: grid; grid-template-columns: repeat(auto-fill, minmax(320px, 1fr)); gap: 18px; }
-.entry { padding: 14px; } .entry h2 { font-size: 1.05em; margin: 8px 0 4px; }
-.entry img { width: 100%; height: 200px; object-fit: contain; background: #fff; }
-.entry .source { color: #667; font-size: .85em; margin: 2px 0; }
-.entry .verdict { padding: 1px 7px; border-radius: 9px; color: #fff; background: #0072b2; }
-.entry.differs .verdict { background: #d55e00; } .entry.failed .verdict { background: #22262b; }
-</style>
-)";
-
 }  // namespace
 
 void write_gallery(const std::vector<Verdict>& verdicts, bool quick,
                    const std::filesystem::path& directory) {
   const auto good =
       std::count_if(verdicts.begin(), verdicts.end(), [](const Verdict& v) { return v.agrees; });
-  std::string body = kGalleryStyle;
+  std::string body = "<style>\n" + std::string(kGalleryCss) + "</style>\n";
   body +=
       fmt::format("<h1>{} of {} published results agree</h1>\n<p>{}</p>\n<div class=\"gallery\">\n",
                   good, verdicts.size(),

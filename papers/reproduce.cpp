@@ -8,6 +8,7 @@
 #include <new>
 
 #include "attractor/base/error.hpp"
+#include "attractor/drawing/page_file.hpp"
 #include "papers/entry_text.hpp"
 
 namespace attractor::papers {

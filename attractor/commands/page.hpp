@@ -1,58 +1,50 @@
-// What the pages of both halves share: the frame with its style sheet, tiles, figures drawn side by
-// side, the table of parameters, and numbers in words. A page is self-contained (nothing is loaded)
-// and holds no clock: equal records, equal bytes. Text is markup of figures (report/figure.hpp)
-// unless it says HTML.
+// What a page shows beside values, tables and figures, as data: tiles, warnings, a picture,
+// sections. Words and HTML only; drawing/page_file.hpp lays it out and writes it. Text is markup of
+// figures (report/figure.hpp) unless it says HTML or plain.
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
+#include <cstddef>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "attractor/flow/status.hpp"
-#include "attractor/lab/parameter.hpp"
+#include "attractor/lab/words.hpp"
 #include "attractor/report/figure.hpp"
 
 namespace attractor::lab {
-
-// ---- Numbers in words.
-
-std::string superscript(std::size_t number);  // "¹²"
-std::string grouped(std::uint64_t number);    // "12 345"
-/// Four digits, powers of ten beyond 10^{4} and below 10^{-3}; "–" if not finite.
-std::string rounded(double value);
-/// A number whose distance from 1, `missing`, is what matters: "1 − 10^{−9}".
-std::string close_to_one(double value, double missing);
-std::string status_words(flow::Status status);
-
-// ---- Parts of a page.
 
 struct PageFigure {
   report::Figure figure;
   std::string caption;  // one or two sentences: how to read it
   bool wide = false;    // takes the whole width of a page
+  bool beside = false;  // stands beside the picture of the page
 };
 
-struct DrawnFigure {
-  std::string id, html;
-  bool wide;
+/// A named value; `more` stands below in small letters.
+struct Tile {
+  std::string name, value, more{};  // name: plain
 };
 
-/// Writes NAME.{svg,pdf,png} into the directory. Without gnuplot, or if it fails, `complaint` says
-/// why figures are missing.
-std::vector<DrawnFigure> draw_figures(const std::vector<PageFigure>& figures,
-                                      const std::filesystem::path& directory,
-                                      std::string& complaint);
+struct Section {
+  std::string heading, html;  // heading: plain
+};
 
-/// HTML of a named value, for a list of class tiles; `more` stands below in small letters.
-std::string tile(std::string_view name, const std::string& value, const std::string& more = "");
+struct Page {
+  std::vector<Tile> tiles{};
+  bool roomy = true;                    // tiles are wide
+  std::vector<std::string> warnings{};  // below them
+  std::string picture{};                // HTML, to look at and to play with
+  std::string picture_note{};           // above it
+  std::vector<Section> sections{};      // after the figures
+  std::vector<Section> closing{};       // after the command that repeats the run
+};
 
-/// HTML: name, value and help; those that differ from the usual ones stand out.
-std::string parameter_table(const ParameterList& now, const ParameterList& usual);
-
-/// The whole document. title: plain text; the others: HTML.
-std::string page_document(std::string_view title, const std::string& body,
-                          const std::string& footer);
+/// HTML of cells in markup, the first row being the head. marked: a row that stands out.
+std::string html_table(const std::vector<std::vector<std::string>>& rows, std::size_t marked = 0);
+/// HTML of a remark in small letters.
+std::string html_note(const std::string& markup);
+/// HTML of paragraphs on a card.
+std::string html_card(const std::vector<std::string>& paragraphs);
+/// How to load result.h5.
+Section in_python(const std::string& code);
 
 }  // namespace attractor::lab

@@ -6,16 +6,10 @@
 #include <cmath>
 #include <utility>
 
-#include "attractor/base/file.hpp"
 #include "attractor/base/version.hpp"
-#include "attractor/files/hdf5.hpp"
-#include "attractor/report/html.hpp"
 
 namespace attractor::lab {
 namespace {
-
-using report::html_markup;
-using report::html_text;
 
 constexpr std::size_t kShownRows = 60;  // of a table, in text and page
 
@@ -63,7 +57,8 @@ Json table_json(const Table& table) {
   return rows;
 }
 
-/// All cells as words, the head first.
+}  // namespace
+
 std::vector<std::vector<std::string>> cells(const Table& table) {
   std::vector<std::vector<std::string>> lines(1);
   const bool labelled = !table.label_column.empty();
@@ -77,6 +72,8 @@ std::vector<std::vector<std::string>> cells(const Table& table) {
   }
   return lines;
 }
+
+namespace {
 
 std::string table_text(const Table& table) {
   const auto lines = cells(table);
@@ -96,20 +93,6 @@ std::string table_text(const Table& table) {
   return text;
 }
 
-std::string table_html(const Table& table) {
-  const auto lines = cells(table);
-  std::string text =
-      fmt::format("<h2>{}</h2>\n<div class=\"card scroll\"><table class=\"numbers\">\n",
-                  html_markup(table.title));
-  for (std::size_t r = 0; r < lines.size(); ++r) {
-    text += "<tr>";
-    for (const std::string& cell : lines[r])
-      text += fmt::format("<{0}>{1}</{0}>", r == 0 ? "th" : "td", html_text(cell));
-    text += "</tr>\n";
-  }
-  return text + "</table></div>\n";
-}
-
 void write_table(const Table& table, Archive& file) {
   const std::string group = "/" + table.name;
   file.group(group);
@@ -119,62 +102,6 @@ void write_table(const Table& table, Archive& file) {
     for (const std::vector<double>& row : table.rows) column.push_back(row[c]);
     file.dataset(group + "/" + table.columns[c], column, {column.size()});
   }
-}
-
-// ---- Page.
-
-std::string tiles(const Result& answer) {
-  std::string text;
-  for (const auto& [name, value] : answer.values.items()) {
-    const bool real = value.is_number_float();
-    const std::string shown = real ? rounded(value.get<double>()) : words(value);
-    if (shown.empty() || value.is_array()) continue;
-    text += tile(spaced(name), shown);
-  }
-  return "<dl class=\"tiles roomy\">\n" + text + "</dl>\n";
-}
-
-std::string figures_html(const Result& answer, const std::filesystem::path& directory) {
-  std::string complaint, text, pair;
-  if (!answer.draw) return "";
-  const auto flush = [&] {
-    if (!pair.empty()) text += "<div class=\"pair\">\n" + std::exchange(pair, "") + "</div>\n";
-  };
-  for (const DrawnFigure& f : draw_figures(answer.draw(), directory, complaint)) {
-    if (f.wide) flush();
-    (f.wide ? text : pair) += f.html;
-  }
-  flush();
-  if (!complaint.empty()) text += "<p class=\"card text warning\">" + html_text(complaint) + "</p>";
-  return "<section>\n" + text + "</section>\n";
-}
-
-std::string remarks_html(const Result& answer) {
-  std::vector<std::string> remarks = answer.remarks;
-  if (!answer.not_delivered.empty()) remarks.push_back(answer.not_delivered);
-  std::string text;
-  for (const std::string& remark : remarks)
-    text += "<div class=\"card text warning\"><p>" + html_text(remark) + "</p></div>\n";
-  return text;
-}
-
-std::string plain_body(const Result& answer, const std::filesystem::path& figures) {
-  std::string body = tiles(answer) + remarks_html(answer) + figures_html(answer, figures);
-  for (const Table& table : answer.tables)
-    if (!table.only_data) body += table_html(table);
-  return body;
-}
-
-std::string page(const Result& answer, const Call& call, const std::filesystem::path& figures) {
-  std::string body = "<h1>" + html_markup(answer.headline) + "</h1>\n";
-  body += answer.body ? answer.body(figures) : plain_body(answer, figures);
-  body += "<h2>Repeat it</h2>\n<pre class=\"wrap\">" + html_text(call.command()) + "</pre>\n";
-  body += answer.sections;
-  if (!call.now.empty()) body += "<h2>Parameters</h2>\n" + parameter_table(call.now, call.usual);
-  return page_document(answer.title, body,
-                       answer.footer +
-                           ". All numbers: <a href=\"summary.json\">summary.json</a>, "
-                           "<a href=\"result.h5\">result.h5</a>.");
 }
 
 }  // namespace
@@ -208,31 +135,23 @@ std::string text(const Result& answer) {
   return result;
 }
 
-void write_arrays(const Result& answer, const Call& call, const std::filesystem::path& path) {
-  Hdf5Writer file;
+std::vector<Tile> tiles(const Result& answer) {
+  std::vector<Tile> all;
+  for (const auto& [name, value] : answer.values.items()) {
+    const bool real = value.is_number_float();
+    const std::string shown = real ? rounded(value.get<double>()) : words(value);
+    if (!shown.empty() && !value.is_array()) all.push_back({spaced(name), shown});
+  }
+  return all;
+}
+
+void archive(const Result& answer, const Call& call, Archive& file) {
   file.attribute("/", "format", std::string_view(answer.format));
   file.attribute("/", "version", std::string_view(kVersion));
   file.attribute("/", "command", std::string_view(call.command()));
-  if (answer.arrays) {
-    answer.arrays(file);
-  } else {
-    file.attribute("/", "values", std::string_view(answer.values.dump()));
-    for (const Table& table : answer.tables) write_table(table, file);
-  }
-  file.commit(path);
-}
-
-void write_page(const Result& answer, const Call& call, const std::filesystem::path& directory) {
-  make_directory(directory);
-  write_file(directory / "index.html", page(answer, call, directory / "figures"));
-}
-
-void write_result(const Result& answer, const Call& call, double wall_seconds,
-                  const std::filesystem::path& directory, bool with_page) {
-  make_directory(directory);
-  write_arrays(answer, call, directory / "result.h5");
-  if (with_page) write_page(answer, call, directory);
-  write_file(directory / "summary.json", summary(answer, call, wall_seconds).dump(2) + "\n");
+  if (answer.arrays) return answer.arrays(file);
+  file.attribute("/", "values", std::string_view(answer.values.dump()));
+  for (const Table& table : answer.tables) write_table(table, file);
 }
 
 }  // namespace attractor::lab

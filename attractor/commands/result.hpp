@@ -1,9 +1,9 @@
 // What every command gives: named values, tables, arrays, figures, and whether it was delivered.
-// One shape gives the text on a terminal, the JSON of --json, result.h5, and the page, so that a
-// command has only to compute. Values that are not finite become null in JSON and "-" in text.
+// One shape gives the text on a terminal, the JSON of --json, result.h5 (files/result_file.hpp) and
+// the page (drawing/page_file.hpp), so that a command has only to compute. Values that are not
+// finite become null in JSON and "-" in text.
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -48,9 +48,8 @@ struct Result {
   std::function<void(Archive&)> arrays{};     // of result.h5, for values and tables
   std::string words{};                        // on a terminal, for headline, values and tables
   std::function<Json()> curves{};             // over time, too long for --json: what sweeps measure
-  std::function<std::string(const std::filesystem::path& figures)> body{};  // HTML of the page
-  std::string sections{};  // HTML after the command that repeats it
-  std::string footer{};    // HTML
+  std::function<Page()> page{};               // for tiles of the values
+  std::string footer{};                       // of the page; plain
 };
 
 /// Who asked: the parameters as they are and as they usually are.
@@ -66,16 +65,13 @@ Json summary(const Result& answer, const Call& call, double wall_seconds);
 /// Headline, values and tables for a terminal.
 std::string text(const Result& answer);
 
-/// Bytes that depend on the parameters only: no host, no clock, no threads.
-void write_arrays(const Result& answer, const Call& call, const std::filesystem::path& file);
+/// The cells of a table in words, the head first; at most 60 rows.
+std::vector<std::vector<std::string>> cells(const Table& table);
+/// Tiles of the values.
+std::vector<Tile> tiles(const Result& answer);
 
-/// index.html and figures/NAME.{svg,pdf,png}. Without gnuplot the page says so where figures would
-/// be.
-void write_page(const Result& answer, const Call& call, const std::filesystem::path& directory);
-
-/// result.h5, page and figures (unless it is to have none), and at last summary.json, which marks
-/// the run as ended.
-void write_result(const Result& answer, const Call& call, double wall_seconds,
-                  const std::filesystem::path& directory, bool with_page = true);
+/// Arrays, or values and tables, for result.h5: numbers that depend on the parameters only, no
+/// host, no clock, no threads.
+void archive(const Result& answer, const Call& call, Archive& file);
 
 }  // namespace attractor::lab

@@ -84,11 +84,13 @@ struct Reader {
     return true;
   }
   bool operator()(std::string* x) const {
-    if (!p.choices.empty() && std::find(p.choices.begin(), p.choices.end(), text) == p.choices.end())
+    if (!p.choices.empty() &&
+        std::find(p.choices.begin(), p.choices.end(), text) == p.choices.end())
       return false;
     *x = text;
     return true;
   }
+  bool operator()(std::vector<std::string>* x) const { return x->emplace_back(text), true; }
   bool operator()(Numbers* x) const {
     std::vector<double> values = number_list(p.name, text, p.least, p.most);
     x->values = std::move(values);
@@ -99,8 +101,7 @@ struct Reader {
     Rows rows;
     for (std::size_t begin = 0; !text.empty() && begin <= text.size();) {
       const std::size_t end = std::min(text.find(';', begin), text.size());
-      rows.values.push_back(
-          number_list(p.name, text.substr(begin, end - begin), p.least, p.most));
+      rows.values.push_back(number_list(p.name, text.substr(begin, end - begin), p.least, p.most));
       begin = end + 1;
     }
     *x = std::move(rows);
@@ -112,9 +113,9 @@ struct Reader {
     if (allowed == p.choices.end()) return false;
     const auto alias = std::find_if(p.special.begin(), p.special.end(),
                                     [&](const auto& a) { return a.first == text; });
-    const std::optional<std::size_t> place =
-        alias != p.special.end() ? static_cast<std::size_t>(alias->second)
-                                 : place_of(text, slot.names);
+    const std::optional<std::size_t> place = alias != p.special.end()
+                                                 ? static_cast<std::size_t>(alias->second)
+                                                 : place_of(text, slot.names);
     return place ? (slot.set(slot.target, *place), true) : false;
   }
   bool operator()(WeightInput* x) const {
@@ -155,6 +156,9 @@ struct Writer {
   }
   std::string operator()(const bool* x) const { return *x ? "true" : "false"; }
   std::string operator()(const std::string* x) const { return *x; }
+  std::string operator()(const std::vector<std::string>* x) const {
+    return fmt::format("{}", fmt::join(*x, " "));
+  }
   static std::string joined(const std::vector<double>& values) {
     std::vector<std::string> words;
     for (const double x : values) words.push_back(spelled(x));
@@ -234,6 +238,10 @@ Parameter& Parameter::written() {
   output = true;
   return *this;
 }
+Parameter& Parameter::not_empty() {
+  named = true;
+  return *this;
+}
 Parameter& Parameter::used_by(std::string parameter, std::vector<std::string> values) {
   use = Use{std::move(parameter), std::move(values)};
   return *this;
@@ -268,7 +276,8 @@ Parameter& ParameterList::append(std::string name, Parameter::Target target, std
 std::string Parameter::allowed() const {
   const auto or_none = [&](const std::string& text) {
     std::string words_first = none;
-    for (const auto& [word, value] : special) words_first += (words_first.empty() ? "" : ", ") + word;
+    for (const auto& [word, value] : special)
+      words_first += (words_first.empty() ? "" : ", ") + word;
     return words_first.empty() ? text : words_first + ", or " + text;
   };
   if (!words.empty()) return words;
@@ -305,6 +314,7 @@ void Parameter::set(std::string_view text) const {
   if (!is_one_line(text))
     throw Error(
         fmt::format("{} holds a control character or is not UTF-8; allowed: {}", name, allowed()));
+  if (named && text.empty()) throw Error(fmt::format("{} is empty; it needs a name", name));
   if (!std::visit(Reader{*this, text}, target))
     throw Error(fmt::format("{} = '{}' is not allowed; allowed: {}", name, text, allowed()));
 }
@@ -319,15 +329,16 @@ void Parameter::check_value() const {
     return {};
   };
   const auto refuse = [&] {
-    throw Error(fmt::format("{} = '{}' is not allowed; allowed: {}", name, this->text(), allowed()));
+    throw Error(
+        fmt::format("{} = '{}' is not allowed; allowed: {}", name, this->text(), allowed()));
   };
   if (const std::optional<double> x = number_of(target)) {
     const bool named_value = std::any_of(special.begin(), special.end(),
                                          [&](const auto& known) { return known.second == *x; });
     if (!named_value && !in_range(*this, *x)) refuse();
   }
-  const bool chosen = std::holds_alternative<EnumSlot>(target) ||
-                      std::holds_alternative<std::string*>(target);
+  const bool chosen =
+      std::holds_alternative<EnumSlot>(target) || std::holds_alternative<std::string*>(target);
   const std::string word = this->text();
   if (chosen && !choices.empty() && word != none &&
       std::find(choices.begin(), choices.end(), word) == choices.end())

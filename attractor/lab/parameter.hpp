@@ -1,11 +1,11 @@
-// Parameters, listed once: name, help, what is allowed, default, when it is used. A list is bound to
-// the members of a setup, each of its own type:
+// Parameters, listed once: name, help, what is allowed, default, when it is used. A list is bound
+// to the members of a setup, each of its own type:
 //
 //   ParameterList list(StabilitySetup& s) {
 //     ParameterList p;
 //     p.group("Model");
-//     p.add("dynamics", s.dynamics, "rule of attention").among({Rule::softmax, Rule::unnormalised});
-//     p.add("beta", s.beta, "inverse temperature").within(0, 1e6);
+//     p.add("dynamics", s.dynamics, "rule of attention").among({Rule::softmax,
+//     Rule::unnormalised}); p.add("beta", s.beta, "inverse temperature").within(0, 1e6);
 //     p.add("merge-radius", s.merge_radius, "...").within(1e-12, 0.01);   // optional: "auto"
 //     p.add("rho", s.rho, "common cosine").within(-1, 1).used_by("init", {"equiangular"});
 //
@@ -45,8 +45,8 @@ struct EnumSlot {
 struct Parameter {
   using Target =
       std::variant<double*, std::uint64_t*, std::string*, bool*, std::optional<double>*,
-                   std::optional<std::uint64_t>*, Numbers*, Rows*, EnumSlot, ArrayInput*,
-                   WeightInput*, ProblemInput*, RunInput*>;
+                   std::optional<std::uint64_t>*, Numbers*, Rows*, std::vector<std::string>*,
+                   EnumSlot, ArrayInput*, WeightInput*, ProblemInput*, RunInput*>;
 
   std::string name;   // as on the command line, without dashes
   std::string group;  // heading in --help
@@ -63,6 +63,7 @@ struct Parameter {
   bool positional = false;                              // given without its name, in this order
   bool stored = true;                                   // part of what a result is a result of
   bool output = false;                                  // names a file that is written
+  bool named = false;                                   // a text that must not be empty
   /// It has an effect only if that parameter has one of these values.
   struct Use {
     std::string parameter;
@@ -77,13 +78,14 @@ struct Parameter {
   Parameter& above(double low, double high = std::numeric_limits<double>::infinity());
   /// Both ends excluded.
   Parameter& between(double low, double high);
-  Parameter& allow(std::string text);                          // `words`
-  Parameter& otherwise(std::string word);                      // `none`
-  Parameter& special_value(std::string word, double value);    // `special`
-  Parameter& among(std::vector<std::string> only);             // `choices`
-  Parameter& first();                                          // positional
+  Parameter& allow(std::string text);                        // `words`
+  Parameter& otherwise(std::string word);                    // `none`
+  Parameter& special_value(std::string word, double value);  // `special`
+  Parameter& among(std::vector<std::string> only);           // `choices`
+  Parameter& first();                                        // positional
   Parameter& not_stored();
-  Parameter& written();                                        // `output`
+  Parameter& written();    // `output`
+  Parameter& not_empty();  // `named`
   Parameter& used_by(std::string parameter, std::vector<std::string> values);
   Parameter& used_if(bool used, std::string need);
   template <NamedEnum E>
@@ -94,6 +96,8 @@ struct Parameter {
   }
 
   bool is_flag() const { return std::holds_alternative<bool*>(target); }
+  /// set() adds a word to a list.
+  bool many() const { return std::holds_alternative<std::vector<std::string>*>(target); }
   /// Range or choices in words, for help and messages.
   std::string allowed() const;
   /// Parses and checks; throws Error naming the parameter, the value and what is allowed.

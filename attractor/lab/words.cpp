@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
-#include <numbers>
+#include <string_view>
 
 namespace attractor::lab {
 
@@ -31,6 +32,40 @@ std::string power_text(double log10) {
 
 std::string time_text(const flow::Time& time) {
   return power_text(time.log() / std::numbers::ln10);
+}
+
+std::string superscript(std::size_t number) {
+  static constexpr std::string_view digits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+  std::string result;
+  for (const char digit : std::to_string(number)) result += digits[digit - '0'];
+  return result;
+}
+
+std::string grouped(std::uint64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, "\u202f");
+  return text;
+}
+
+std::string rounded(double value) {
+  if (!std::isfinite(value)) return "–";
+  if (value == 0) return "0";
+  const bool plain = std::abs(value) >= 1e-3 && std::abs(value) < 1e4;
+  std::string text =
+      plain ? fmt::format("{:.4g}", std::abs(value)) : power_text(std::log10(std::abs(value)));
+  return (value < 0 ? "−" : "") + text;
+}
+
+std::string close_to_one(double value, double missing) {
+  if (!std::isfinite(missing) || missing < 0 || missing >= 1e-4) return rounded(value);
+  if (missing < 1e-12) return "1";  // for the eye; result.h5 has the digits
+  return "1 − " + power_text(std::log10(missing));
+}
+
+std::string status_words(flow::Status status) {
+  std::string words(flow::name(status));
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return words;
 }
 
 }  // namespace attractor::lab

@@ -1,8 +1,11 @@
 // Numbers and times as people read them.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
+#include "attractor/flow/status.hpp"
 #include "attractor/flow/time.hpp"
 
 namespace attractor::lab {
@@ -14,5 +17,13 @@ std::string plain_words(const flow::Time& time);
 /// "1.6·10^{30}".
 std::string power_text(double log10);
 std::string time_text(const flow::Time& time);
+
+std::string superscript(std::size_t number);  // "¹²"
+std::string grouped(std::uint64_t number);    // "12 345"
+/// Four digits, powers of ten beyond 10^{4} and below 10^{-3}; "–" if not finite.
+std::string rounded(double value);
+/// A number whose distance from 1, `missing`, is what matters: "1 − 10^{−9}".
+std::string close_to_one(double value, double missing);
+std::string status_words(flow::Status status);
 
 }  // namespace attractor::lab

@@ -1,5 +1,4 @@
 // The ranks of MPI's world.
-#if ATTRACTOR_MPI
 #define OMPI_SKIP_MPICXX 1  // only the C interface
 #define MPICH_SKIP_MPICXX 1
 #include <fmt/format.h>
@@ -210,4 +209,3 @@ void Shift::finish() {
 }
 
 }  // namespace attractor::ranks
-#endif

@@ -1,5 +1,5 @@
 // One rank.
-#if !ATTRACTOR_MPI
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -58,4 +58,3 @@ void Shift::nudge() {}
 void Shift::finish() {}
 
 }  // namespace attractor::ranks
-#endif

@@ -1,19 +1,17 @@
-// Static figures, described as data and drawn by gnuplot (found on PATH when a figure is drawn; no
-// shell is involved). A figure is a grid of panels, a panel a list of series; values that are not
-// finite, or not positive on a logarithmic axis, are left out and interrupt a line.
+// Static figures, described as data (drawing/figure_file.hpp draws them). A figure is a grid of
+// panels, a panel a list of series; values that are not finite, or not positive on a logarithmic
+// axis, are left out and interrupt a line.
 //
 // Text is taken literally, except that ^{...} raises, _{...} lowers ("10^{12}") and ' becomes a
-// typographic apostrophe. Equal figures give equal bytes: creation dates are replaced by a fixed
-// one. Colours are those of Okabe and Ito (2008), which colour-blind readers can tell apart.
+// typographic apostrophe. Colours are those of Okabe and Ito (2008), which colour-blind readers can
+// tell apart.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <limits>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -95,20 +93,5 @@ struct Figure {
   std::size_t columns = 1;
   double width = 640, height = 400;  // pixels
 };
-
-enum class Format { svg, pdf, png };
-inline constexpr std::array<Format, 3> kAllFormats = {Format::svg, Format::pdf, Format::png};
-
-/// gnuplot is on PATH.
-bool figures_available();
-
-/// The figure as an SVG document. Throws Error with gnuplot's sentence if that is impossible.
-std::string svg(const Figure& figure);
-/// The same as the bytes of a PNG file.
-std::string png(const Figure& figure);
-
-/// Writes path.svg, path.pdf, path.png, whichever are asked for.
-void write_figure(const Figure& figure, const std::filesystem::path& path,
-                  std::span<const Format> formats = kAllFormats);
 
 }  // namespace attractor::report

@@ -7,19 +7,17 @@
 #include <numbers>
 #include <utility>
 
+#include "attractor/commands/bridge/load_bridge_py.hpp"
 #include "attractor/commands/flow/flow_view.hpp"
 #include "attractor/commands/flow/flow_viewer.hpp"
 #include "attractor/commands/flow/token_figure.hpp"
 #include "attractor/lab/words.hpp"
-#include "attractor/report/html.hpp"
 
 namespace attractor::lab {
 namespace {
 
 using report::Axis;
 using report::curve;
-using report::html_markup;
-using report::html_text;
 using report::Mark;
 using report::Panel;
 using report::Scale;
@@ -31,9 +29,7 @@ constexpr std::size_t kPictures = 5;                     // checkpoints shown as
 // ---- In words.
 
 std::string bars(const BridgeRecord& r) { return fmt::format("|{}|", r.setup.train); }
-std::string best_norm(const BridgeRecord& r) {
-  return fmt::format("|{}^{{mm}}|", r.setup.train);
-}
+std::string best_norm(const BridgeRecord& r) { return fmt::format("|{}^{{mm}}|", r.setup.train); }
 
 double log10_time(const BridgeMoment& m) { return m.log_time / std::numbers::ln10; }
 
@@ -287,111 +283,65 @@ PageFigure entropy_figure(const BridgeRecord& r) {
 
 // ---- Parts of the page.
 
-std::string tiles(const BridgeRecord& r) {
+std::vector<Tile> tiles(const BridgeRecord& r) {
   const BridgeTheory& t = r.theory;
   const auto number = [](double x) { return std::isfinite(x) ? fmt::format("{:.4g}", x) : "–"; };
   const BridgeMoment &first = r.checkpoints.front().training, &last = r.checkpoints.back().training;
   const auto [few, many] = std::minmax_element(
       r.checkpoints.begin(), r.checkpoints.end(),
       [](const auto& a, const auto& b) { return a.end.clusters < b.end.clusters; });
-  std::string text = "<dl class=\"tiles roomy\">\n";
-  text += tile("growth d" + bars(r) + " / d ln t", number(t.slope),
-               fmt::format("theory, in the limit: {} = {}", best_norm(r), number(t.norm)));
-  text += tile("transition at " + bars(r), number(t.transition_norm),
-               !std::isnan(t.transition_log_time) ? "reached at " + when(t.transition_log_time)
-                                                  : "not crossed during this run");
-  text += tile("all selected weights ≥ ½", when(t.half_log_time), "and ever after");
-  text += tile("inverse temperature β", number(first.norm) + " to " + number(last.norm),
-               "first to last checkpoint");
-  text += tile(
-      "clusters", fmt::format("{:.0f} to {:.0f}", few->end.clusters, many->end.clusters),
-      fmt::format("of {} tokens, after depth {:.4g}", grouped(r.start.count()), r.setup.time));
+  std::vector<Tile> all = {
+      {"growth d" + bars(r) + " / d ln t", number(t.slope),
+       fmt::format("theory, in the limit: {} = {}", best_norm(r), number(t.norm))},
+      {"transition at " + bars(r), number(t.transition_norm),
+       !std::isnan(t.transition_log_time) ? "reached at " + when(t.transition_log_time)
+                                          : "not crossed during this run"},
+      {"all selected weights ≥ ½", when(t.half_log_time), "and ever after"},
+      {"inverse temperature β", number(first.norm) + " to " + number(last.norm),
+       "first to last checkpoint"},
+      {"clusters", fmt::format("{:.0f} to {:.0f}", few->end.clusters, many->end.clusters),
+       fmt::format("of {} tokens, after depth {:.4g}", grouped(r.start.count()), r.setup.time)}};
   if (r.status != flow::Status::complete)
-    text += tile("status", status_words(r.status), std::string(flow::remedy(r.status)));
-  return text + "</dl>\n";
+    all.push_back({"status", status_words(r.status), std::string(flow::remedy(r.status))});
+  return all;
 }
 
-std::string warning(const BridgeRecord& r) {
-  if (!r.training.at_minimum) return "";
-  return "<div class=\"card text warning\"><p>Training rests at a minimum of finite norm: "
-         "attention mixes tokens, none is selected, and the growth that theory predicts does not "
-         "happen.</p></div>\n";
-}
-
-std::string pictures(const BridgeRecord& r, const std::filesystem::path& directory) {
-  std::string complaint, stack, wide, pair;
-  for (const DrawnFigure& figure : draw_figures(bridge_figures(r), directory, complaint)) {
-    const bool beside = figure.id == "norm" || figure.id == "weight";
-    (figure.wide ? wide : beside ? stack : pair) += figure.html;
-  }
-  if (!complaint.empty())
-    stack = "<div class=\"card text\"><p>" + html_text(complaint) + "</p></div>\n";
-  const Pictures p = pictures_of(r);
-  std::string text = fmt::format(
-      "<p class=\"note left\">Slide through training: where the tokens end after depth {:.4g}, "
-      "under the attention learnt by time t.</p>\n<section class=\"hero\">\n",
-      r.setup.time);
-  text += flow_viewer(p.record, p.view);
-  text += "<div class=\"stack\">\n" + stack + "</div>\n</section>\n";
-  if (!pair.empty()) pair = "<div class=\"pair\">\n" + pair + "</div>\n";
-  return text + "<section>\n" + wide + pair + "</section>\n";
-}
-
-std::string checkpoint_table(const BridgeRecord& r) {
-  std::string text =
-      "<h2>Checkpoints</h2>\n<div class=\"card scroll\"><table "
-      "class=\"numbers\">\n<tr>";
-  for (const std::string& name :
-       {std::string("training time"), bars(r) + " = β", std::string("selected weight"),
-        std::string("bound"), std::string("entropy of depth, nats"), std::string("clusters"),
-        std::string("mean cosine"), std::string("energy ratio"), std::string("first merge")})
-    text += "<th>" + html_markup(name) + "</th>";
-  text += "</tr>\n";
+Section checkpoint_table(const BridgeRecord& r) {
+  std::vector<std::vector<std::string>> rows = {
+      {"training time", bars(r) + " = β", "selected weight", "bound", "entropy of depth, nats",
+       "clusters", "mean cosine", "energy ratio", "first merge"}};
   for (const BridgeCheckpoint& c : r.checkpoints) {
     const BridgeMoment& m = c.training;
-    text += "<tr>";
-    for (const std::string& cell :
-         {when(m.log_time), rounded(m.norm), close_to_one(m.softmax_min, 1 - m.softmax_min),
-          close_to_one(m.bound, 1 - m.bound), rounded(c.start.attention_entropy),
-          fmt::format("{:.0f}", c.end.clusters), rounded(c.end.mean_cosine),
-          rounded(c.end.energy_ratio),
-          c.first_merge ? "depth " + rounded(*c.first_merge) : std::string("–")})
-      text += "<td>" + html_markup(cell) + "</td>";
-    text += "</tr>\n";
+    rows.push_back({when(m.log_time), rounded(m.norm),
+                    close_to_one(m.softmax_min, 1 - m.softmax_min),
+                    close_to_one(m.bound, 1 - m.bound), rounded(c.start.attention_entropy),
+                    fmt::format("{:.0f}", c.end.clusters), rounded(c.end.mean_cosine),
+                    rounded(c.end.energy_ratio),
+                    c.first_merge ? "depth " + rounded(*c.first_merge) : std::string("–")});
   }
-  return text +
-         "</table></div>\n<p class=\"note left\">Mean cosine, energy and clusters: at the "
-         "end of depth; entropy: at its start.</p>\n";
+  return {"Checkpoints",
+          html_table(rows) + html_note("Mean cosine, energy and clusters: at the end of depth; "
+                                       "entropy: at its start.")};
 }
 
-std::string theory(const BridgeRecord& r) {
+Section theory(const BridgeRecord& r) {
   const std::string map =
       r.setup.train == training::Train::p
           ? "Logits are <p, k> = |p| <p/|p|, k>, so |p| is an inverse temperature. Tokens on the "
             "sphere take it over: softmax attention with Q = K = V = I and β = |p|."
           : "Logits are <W x_{i}, x_{j}>: tokens on the sphere move by softmax attention with "
             "Q = W/|W|, K = V = I and β = |W|.";
-  return "<h2>What theory says</h2>\n<div class=\"card text\"><p>" + html_markup(map) +
-         "</p>\n<p>" +
-         html_markup(fmt::format(
-             "Late in training the direction is frozen and only β grows, by {} for every unit of "
-             "ln t: training is then slow cooling. The weight of a selected token passes one half "
-             "near {} = {} ln(T − 1), after a time of order T. In depth the same cooling takes "
-             "attention from one cluster to many: a cluster lives for about e^{{β(1 − cos δ)}}, "
-             "which is a power of the training time (δ: the angle to the next cluster).",
-             best_norm(r), bars(r), best_norm(r))) +
-         "</p></div>\n";
+  return {"What theory says",
+          html_card({map, fmt::format(
+                              "Late in training the direction is frozen and only β grows, by {} "
+                              "for every unit of ln t: training is then slow cooling. The weight "
+                              "of a selected token passes one half near {} = {} ln(T − 1), after a "
+                              "time of order T. In depth the same cooling takes attention from one "
+                              "cluster to many: a cluster lives for about e^{{β(1 − cos δ)}}, "
+                              "which is a power of the training time (δ: the angle to the next "
+                              "cluster).",
+                              best_norm(r), bars(r), best_norm(r))})};
 }
-
-constexpr std::string_view kPython = R"py(import h5py
-
-with h5py.File("result.h5", "r") as f:
-    training = {k: f["training"][k][:] for k in ("log_time", "norm", "softmax_min", "bound")}
-    checkpoints = {k: c[:] for k, c in f["checkpoints"].items()}   # one entry for each checkpoint
-    start = f["tokens/start"][:]            # tokens x dim
-    end = f["tokens/end"][:]                # checkpoints x tokens x dim
-    slope, theory = f.attrs["slope"], f.attrs["svm_norm"]
-)py";
 
 }  // namespace
 
@@ -401,25 +351,35 @@ std::string headline(const BridgeRecord& r) {
       "Training {} until {} cools attention from β = {:.3g} to {:.3g}: the same {} tokens {} end "
       "in "
       "{} under the first checkpoint, in {} under the last",
-      r.setup.train, when(last.log_time), first.norm, last.norm, grouped(r.start.count()),
-      place(r), counted(r.checkpoints.front().end.clusters, "cluster"),
+      r.setup.train, when(last.log_time), first.norm, last.norm, grouped(r.start.count()), place(r),
+      counted(r.checkpoints.front().end.clusters, "cluster"),
       counted(r.checkpoints.back().end.clusters, "cluster"));
 }
 
 std::vector<PageFigure> bridge_figures(const BridgeRecord& r) {
   PageFigure clusters = cluster_figure(r), entropy = entropy_figure(r);
   clusters.figure.height = entropy.figure.height;  // they stand side by side
-  return {norm_figure(r), weight_figure(r), token_pictures(r), std::move(clusters),
+  PageFigure norm = norm_figure(r), weight = weight_figure(r);
+  norm.beside = weight.beside = true;
+  return {std::move(norm), std::move(weight), token_pictures(r), std::move(clusters),
           std::move(entropy)};
 }
 
-std::string bridge_body(const BridgeRecord& record, const std::filesystem::path& figures) {
-  return tiles(record) + warning(record) + pictures(record, figures) + checkpoint_table(record) +
-         theory(record);
-}
-
-std::string bridge_sections() {
-  return "<h2>Load in Python</h2>\n<pre>" + html_text(kPython) + "</pre>\n";
+Page bridge_page(const BridgeRecord& r) {
+  const Pictures p = pictures_of(r);
+  Page page{.tiles = tiles(r),
+            .picture = flow_viewer(p.record, p.view),
+            .picture_note = fmt::format(
+                "Slide through training: where the tokens end after depth {:.4g}, under the "
+                "attention learnt by time t.",
+                r.setup.time),
+            .sections = {checkpoint_table(r), theory(r)},
+            .closing = {in_python(std::string(kLoadBridgePy))}};
+  if (r.training.at_minimum)
+    page.warnings.push_back(
+        "Training rests at a minimum of finite norm: attention mixes tokens, none is selected, and "
+        "the growth that theory predicts does not happen.");
+  return page;
 }
 
 }  // namespace attractor::lab

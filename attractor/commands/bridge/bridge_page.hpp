@@ -1,11 +1,9 @@
 // A bridge as one page to look at: training and depth side by side. What happened in a sentence and
 // a few numbers; the tokens at the end of their flow, as a picture to slide through training time;
 // growth of the norm, selected weight, clusters and entropy, each against what theory says; all
-// checkpoints in a table; and all that is needed to repeat the run and to read its data. The page
-// is self-contained and depends on the record only: equal runs, equal bytes.
+// checkpoints in a table; and all that is needed to repeat the run and to read its data.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -20,11 +18,8 @@ std::string headline(const BridgeRecord& record);
 /// norm, weight, tokens, clusters, entropy: those that the record has data for.
 std::vector<PageFigure> bridge_figures(const BridgeRecord& record);
 
-/// HTML of the page. Draws figures/NAME.{svg,pdf,png} on the way; without gnuplot the page says so
-/// where figures would be.
-std::string bridge_body(const BridgeRecord& record, const std::filesystem::path& figures);
-
-/// HTML: how to load the result.
-std::string bridge_sections();
+/// Tiles, the picture to slide through training, checkpoints, theory. There is at least one
+/// checkpoint.
+Page bridge_page(const BridgeRecord& record);
 
 }  // namespace attractor::lab

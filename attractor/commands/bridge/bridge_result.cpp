@@ -57,10 +57,9 @@ std::string words(const BridgeRecord& r) {
 std::string not_delivered(const BridgeRecord& r) {
   if (!flow::delivered(r.status)) {
     const bool training = r.checkpoints.empty();
-    return (fmt::format("{} {}: {}", flow::name(r.status),
-                        training ? "in training" : "in a flow of tokens",
-                        training ? "lower log10-time or raise train-tolerance"
-                                 : "lower time or raise tolerance"));
+    return (fmt::format(
+        "{} {}: {}", flow::name(r.status), training ? "in training" : "in a flow of tokens",
+        training ? "lower log10-time or raise train-tolerance" : "lower time or raise tolerance"));
   }
   if (!r.training.svm->feasible())
     return (
@@ -81,13 +80,13 @@ Result bridge_result(BridgeRecord done) {
                 .values = bridge_values(r),
                 .not_delivered = not_delivered(r),
                 .format = "attractor bridge 1",
-                .footer = ", problem: " + report::html_text(r.setup.data.name)};
+                .footer = ", problem: " + r.setup.data.name};
   if (r.checkpoints.empty()) return answer;  // training was not delivered
   answer.headline = headline(r);
   answer.arrays = [record](Archive& file) { write_arrays(*record, file); };
   answer.words = words(r);
-  answer.body = [record](const auto& figures) { return bridge_body(*record, figures); };
-  answer.sections = bridge_sections();
+  answer.draw = [record] { return bridge_figures(*record); };
+  answer.page = [record] { return bridge_page(*record); };
   return answer;
 }
 

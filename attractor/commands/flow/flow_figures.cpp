@@ -163,8 +163,9 @@ std::optional<PageFigure> energy_figure(const FlowRecord& record, const TimeAxis
     panel.horizontal = {{.at = 1, .dashed = true}};
     panel.y.high = top(panel.series);
     const FlowSetup& p = record.setup;
-    result.caption = p.query.identity() && p.key.identity() ? "One cluster has the largest energy, 1."
-                                                      : "1 is an upper bound for any tokens.";
+    result.caption = p.query.identity() && p.key.identity()
+                         ? "One cluster has the largest energy, 1."
+                         : "1 is an upper bound for any tokens.";
     if (stairs)
       result.caption += " A plateau is a long-lived state of several clusters, a step a merge.";
     return result;
@@ -185,8 +186,7 @@ std::optional<PageFigure> cosine_figure(const FlowRecord& record, const TimeAxis
                               report::kOrange);
   if ((mean.x.empty() && pairs.x.empty()) || record.tokens < 2) return std::nullopt;
   mean.title = "mean cosine";
-  pairs.title =
-      fmt::format("fraction of pairs with cosine ≥ {:.6g}", record.setup.pair_threshold);
+  pairs.title = fmt::format("fraction of pairs with cosine ≥ {:.6g}", record.setup.pair_threshold);
   PageFigure result = framed("cosine", "Tokens align", time, {.label = "cosine, fraction"});
   result.figure.height = kPlot + 30;
   Panel& panel = result.figure.panels[0];
@@ -316,8 +316,11 @@ std::vector<PageFigure> flow_figures(const FlowRecord& record, const FlowView& v
   };
   const TimeAxis time = time_axis(record);
   if (!view.xyz.empty()) add(token_figure(record, view));
-  add(cluster_figure(record, time));
-  add(energy_figure(record, time));
+  for (std::optional<PageFigure> figure :
+       {cluster_figure(record, time), energy_figure(record, time)}) {
+    if (figure) figure->beside = true;
+    add(std::move(figure));
+  }
   std::optional<PageFigure> cosine = cosine_figure(record, time), tree;
   if (!view.xyz.empty()) tree = tree_figure(record, view, time);
   if (cosine && !tree) cosine->wide = true, cosine->figure.width = kWide;  // nothing stands beside

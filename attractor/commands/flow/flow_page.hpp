@@ -1,12 +1,11 @@
 // A run as one page to look at: what happened in a sentence and a few numbers, an interactive
 // picture of the tokens, figures, and all that is needed to repeat the run and to read its data.
-// The page is self-contained (nothing is loaded) and depends on the record only: equal runs, equal
-// bytes.
 #pragma once
 
-#include <filesystem>
 #include <string>
 
+#include "attractor/commands/flow/flow_view.hpp"
+#include "attractor/commands/page.hpp"
 #include "attractor/lab/flow/flow_record.hpp"
 
 namespace attractor::lab {
@@ -17,11 +16,7 @@ std::string headline(const FlowRecord& record);
 /// Of the page; plain text.
 std::string flow_title(const FlowRecord& record);
 
-/// HTML: tiles, the interactive picture, figures. Draws figures/NAME.{svg,pdf,png} on the way;
-/// without gnuplot the page says so where figures would be.
-std::string flow_body(const FlowRecord& record, const std::filesystem::path& figures);
-
-/// HTML: how to load the result, and how accurate it is.
-std::string flow_sections(const FlowRecord& record);
+/// Tiles, the interactive picture, how to load the result, and how accurate it is.
+Page flow_page(const FlowRecord& record, const FlowView& view);
 
 }  // namespace attractor::lab

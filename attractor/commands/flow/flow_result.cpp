@@ -7,11 +7,11 @@
 #include <numbers>
 #include <utility>
 
+#include "attractor/commands/flow/flow_figures.hpp"
 #include "attractor/commands/flow/flow_numbers.hpp"
 #include "attractor/commands/flow/flow_page.hpp"
 #include "attractor/lab/words.hpp"
 #include "attractor/ranks/ranks.hpp"
-#include "attractor/report/html.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -115,23 +115,37 @@ Json values(const FlowRecord& r, const std::optional<Verification>& v) {
 
 }  // namespace
 
+namespace {
+
+/// A record and how it is shown, which is found out once, when it is first asked for.
+struct Shown {
+  FlowRecord record;
+  std::optional<FlowView> known{};
+  const FlowView& view() {
+    if (!known) known = flow_view(record);
+    return *known;
+  }
+};
+
+}  // namespace
+
 Result flow_result(FlowRecord done, const std::optional<Verification>& verified) {
-  const auto record = std::make_shared<const FlowRecord>(std::move(done));
-  const FlowRecord& r = *record;
+  const auto shown = std::make_shared<Shown>(Shown{std::move(done)});
+  const FlowRecord& r = shown->record;
   const bool stopped = r.status == flow::Status::interrupted ||
                        (verified && verified->status == flow::Status::interrupted);
   if (stopped) return {.interrupted = "at t = " + plain_words(r.time)};
   return {.title = flow_title(r),
           .headline = headline(r),
           .values = values(r, verified),
+          .draw = [shown] { return flow_figures(shown->record, shown->view()); },
           .not_delivered = not_delivered(r, verified),
           .format = "attractor flow 1",
-          .arrays = [record](Archive& file) { write_arrays(*record, file); },
+          .arrays = [shown](Archive& file) { write_arrays(shown->record, file); },
           .words = words(r, verified),
-          .curves = [record] { return series_of(*record); },
-          .body = [record](const auto& figures) { return flow_body(*record, figures); },
-          .sections = flow_sections(r),
-          .footer = r.engine.empty() ? "" : ", engine: " + report::html_text(r.engine)};
+          .curves = [shown] { return series_of(shown->record); },
+          .page = [shown] { return flow_page(shown->record, shown->view()); },
+          .footer = r.engine.empty() ? "" : ", engine: " + r.engine};
 }
 
 }  // namespace attractor::lab

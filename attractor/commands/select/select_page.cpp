@@ -12,14 +12,11 @@
 #include "attractor/commands/select/select_figures.hpp"
 #include "attractor/commands/select/select_words.hpp"
 #include "attractor/lab/words.hpp"
-#include "attractor/report/html.hpp"
 #include "attractor/space/space.hpp"
 
 namespace attractor::lab {
 namespace {
 
-using report::html_markup;
-using report::html_text;
 using training::MaxMargin;
 
 constexpr std::size_t kTableRows = 200;
@@ -40,7 +37,8 @@ std::string trained_words(const SelectSetup& p) {
 std::string optimizer_words(const SelectSetup& p) {
   std::string words = p.mirror == 2 ? "gradient" : fmt::format("ℓ^{{{:.4g}}} mirror", p.mirror);
   if (p.optimizer == Optimizer::flow) return words + " flow";
-  if (p.optimizer == Optimizer::ngd || p.optimizer == Optimizer::published) words = "normalised " + words;
+  if (p.optimizer == Optimizer::ngd || p.optimizer == Optimizer::published)
+    words = "normalised " + words;
   words += " descent";
   if (p.optimizer == Optimizer::published) words += " as published";
   if (p.optimizer == Optimizer::polyak) words += " with Polyak's step";
@@ -67,27 +65,10 @@ std::string yes(bool value) { return value ? "yes" : "no"; }
 
 std::string when(const SelectRecord& r, const flow::Time& time) {
   if (r.setup.optimizer == Optimizer::flow) return "t = " + time_text(time);
-  return "step " +
-         grouped(static_cast<std::uint64_t>(std::llround(time.value() / r.setup.step)));
+  return "step " + grouped(static_cast<std::uint64_t>(std::llround(time.value() / r.setup.step)));
 }
 
 // ---- Tables.
-
-/// Markup; the first row is the head. marked: a row that stands out.
-std::string table(const std::vector<std::vector<std::string>>& rows, std::size_t marked = 0) {
-  std::string text = "<div class=\"card scroll\"><table class=\"numbers\">\n";
-  for (std::size_t k = 0; k < rows.size(); ++k) {
-    text += k > 0 && k == marked ? "<tr class=\"set\">" : "<tr>";
-    for (const std::string& cell : rows[k])
-      text += fmt::format("<{0}>{1}</{0}>", k == 0 ? "th" : "td", html_markup(cell));
-    text += "</tr>\n";
-  }
-  return text + "</table></div>\n";
-}
-
-std::string note(const std::string& markup) {
-  return "<p class=\"note left\">" + html_markup(markup) + "</p>\n";
-}
 
 std::string exact_words(const SelectRecord& r) {
   if (!r.exact) return "–";
@@ -133,7 +114,7 @@ std::vector<std::string> label_certificate(const training::LabelMargin& label) {
           "–"};
 }
 
-std::string certificates(const SelectRecord& r) {
+void add_certificates(const SelectRecord& r, std::vector<Section>& sections) {
   std::vector<std::vector<std::string>> rows = {{"problem", "choice", "status", "norm", "margin",
                                                  "least norm", "relative gap", "locally optimal",
                                                  "globally optimal", "rank", "exact check"}};
@@ -143,39 +124,33 @@ std::string certificates(const SelectRecord& r) {
   if (r.relaxed) rows.push_back(certificate("relaxed", *r.relaxed, "–"));
   if (r.label) rows.push_back(label_certificate(*r.label));
   if (r.path_svm) rows.push_back(certificate("regularisation path", *r.path_svm, "–"));
-  if (rows.size() == 1) return "";
-  return "<h2>Max-margin certificates</h2>\n" + table(rows) +
-         note(
-             "The least norm lies between the two bounds, which are rounded outwards: the lower "
-             "one "
-             "is what the multipliers in result.h5 prove, the upper one the norm of a feasible "
-             "point. The Farkas vector of an infeasible choice proves that no shorter weights make "
-             "it; that none do at all, if it cancels exactly, as exact checks.");
+  if (rows.size() == 1) return;
+  sections.push_back(
+      {"Max-margin certificates",
+       html_table(rows) +
+           html_note(
+               "The least norm lies between the two bounds, which are rounded outwards: the lower "
+               "one is what the multipliers in result.h5 prove, the upper one the norm of a "
+               "feasible point. The Farkas vector of an infeasible choice proves that no shorter "
+               "weights make it; that none do at all, if it cancels exactly, as exact checks.")});
 }
 
-std::string warning_card(const std::string& markup) {
-  return "<div class=\"card text warning\"><p>" + html_markup(markup) + "</p></div>\n";
-}
-
-// What the cosines and figures are about, if that is out of reach or beyond doubles.
-std::string limits(const SelectRecord& r) {
-  if (!r.svm) return "";
-  std::string text;
-  if (!r.svm->feasible()) {
-    text += warning_card("Infeasible: " + infeasible_words(*r.svm) + ".");
-  } else if (const std::string words = reach_words(*r.svm); !words.empty()) {
-    text += warning_card("Compared with a solution out of reach: " + words +
-                         ". Cosines and their figures end there, not at 1; another solution of the "
-                         "same norm and smaller rank may exist.");
-  }
+/// What the cosines and figures are about, if that is out of reach or beyond doubles.
+void add_limits(const SelectRecord& r, std::vector<std::string>& warnings) {
+  if (!r.svm) return;
+  if (!r.svm->feasible())
+    warnings.push_back("Infeasible: " + infeasible_words(*r.svm) + ".");
+  else if (const std::string words = reach_words(*r.svm); !words.empty())
+    warnings.push_back("Compared with a solution out of reach: " + words +
+                       ". Cosines and their figures end there, not at 1; another solution of the "
+                       "same norm and smaller rank may exist.");
   if (const std::string words = slack_words(*r.svm); !words.empty())
-    text += warning_card("Nearly inseparable: " + words + ".");
-  return text;
+    warnings.push_back("Nearly inseparable: " + words + ".");
 }
 
-std::string warning(const SelectRecord& r) {
+void add_rivals(const SelectRecord& r, std::vector<std::string>& warnings) {
   constexpr std::size_t kShown = 8;
-  if (!r.svm || r.svm->rivals.empty()) return "";
+  if (!r.svm || r.svm->rivals.empty()) return;
   std::string tokens;
   for (std::size_t k = 0; k < std::min(kShown, r.svm->rivals.size()); ++k) {
     const training::TokenMargin& t = r.svm->rivals[k];
@@ -184,9 +159,9 @@ std::string warning(const SelectRecord& r) {
   }
   if (r.svm->rivals.size() > kShown)
     tokens += fmt::format(" and {} more", r.svm->rivals.size() - kShown);
-  return warning_card(
-      "This choice may not last: better tokens lie just outside the margin and may "
-      "take over much later in training: " +
+  warnings.push_back(
+      "This choice may not last: better tokens lie just outside the margin and may take over much "
+      "later in training: " +
       tokens +
       (r.trained ? ". Train longer, with optimizer flow up to a large log10-time, to see." : "."));
 }
@@ -225,11 +200,10 @@ std::vector<double> final_leads(const SelectRecord& r, const training::Objective
   return leads(r, e.query, norm(attention));
 }
 
-std::string selected_table(const SelectRecord& r) {
-  if (r.selected.empty() || !r.svm) return "";
+void add_selected(const SelectRecord& r, std::vector<Section>& sections) {
+  if (r.selected.empty() || !r.svm) return;
   const training::Problem& p = r.problem;
-  const training::Objective objective(p, r.setup.loss,
-                                      training::Trained(r.setup.train));
+  const training::Objective objective(p, r.setup.loss, training::Trained(r.setup.train));
   const std::vector<double> lead = final_leads(r, objective);
   std::vector<std::vector<std::string>> rows = {{"input", "token", "score", "margin"}};
   if (r.trained) rows[0].insert(rows[0].end(), {"softmax weight", "selected since"});
@@ -247,18 +221,18 @@ std::string selected_table(const SelectRecord& r) {
                                         "max-margin solution."
                                       : " (those of the max-margin solution).";
   std::string text =
-      "<h2>Selected tokens</h2>\n" + table(rows) +
-      note(
+      html_table(rows) +
+      html_note(
           "Margin: the lead of the selected token over the next, for weights scaled to length one" +
           whose);
   if (r.selected.size() > kTableRows)
-    text += note(fmt::format("The first {} of {} inputs; result.h5 has all.", kTableRows,
-                             grouped(r.selected.size())));
-  return text;
+    text += html_note(fmt::format("The first {} of {} inputs; result.h5 has all.", kTableRows,
+                                  grouped(r.selected.size())));
+  sections.push_back({"Selected tokens", text});
 }
 
-std::string local_table(const SelectRecord& r) {
-  if (!r.local) return "";
+void add_local(const SelectRecord& r, std::vector<Section>& sections) {
+  if (!r.local) return;
   std::vector<std::vector<std::string>> rows = {
       {"tokens", "margin", "norm", "relative gap", "support rows", "globally optimal"}};
   std::size_t mine = 0;
@@ -269,14 +243,17 @@ std::string local_table(const SelectRecord& r) {
                     rounded(svm.relative_gap), std::to_string(svm.support.size()),
                     yes(svm.globally_optimal)});
   }
-  return "<h2>Locally optimal choices</h2>\n" + table(rows, mine) +
-         note(fmt::format("{} found among {} margin problems; {}. Bold: the choice of this run.",
-                          grouped(r.local->found.size()), grouped(r.local->examined),
-                          r.local->complete ? "there are no others" : "there may be others"));
+  sections.push_back({"Locally optimal choices",
+                      html_table(rows, mine) +
+                          html_note(fmt::format(
+                              "{} found among {} margin problems; {}. Bold: the choice of this "
+                              "run.",
+                              grouped(r.local->found.size()), grouped(r.local->examined),
+                              r.local->complete ? "there are no others" : "there may be others"))});
 }
 
-std::string basin_table(const SelectRecord& r) {
-  if (!r.basins || r.basins->starts.empty()) return "";
+void add_basins(const SelectRecord& r, std::vector<Section>& sections) {
+  if (!r.basins || r.basins->starts.empty()) return;
   const training::Basins& basins = *r.basins;
   const std::vector<std::size_t> counts = basin_counts(basins);
   std::vector<std::vector<std::string>> rows = {
@@ -293,78 +270,62 @@ std::string basin_table(const SelectRecord& r) {
   }
   if (counts.back() > 0)
     rows.push_back({"not settled", grouped(counts.back()), share(counts.back()), "–", "–", "–"});
-  return "<h2>Basins of attraction</h2>\n" + table(rows);
+  sections.push_back({"Basins of attraction", html_table(rows)});
 }
 
 // ---- Parts of the page.
 
-std::string tiles(const SelectRecord& r) {
-  std::string text = fmt::format("<dl class=\"tiles{}\">\n", r.svm && r.trained ? " roomy" : "");
-  text += r.trained ? tile("status", status_words(r.status),
-                           r.saturated ? "the gradient is zero in double precision"
-                                       : grouped(r.steps) + " steps")
-                    : tile("status", "solved", "no training");
-  if (r.svm) {
-    text += tile("selected tokens", token_list(r.selected),
-                 r.selected.size() > 1 ? "one for each input" : "");
-    const std::string name = attention_name(r);
-    const double best = r.relaxed ? r.relaxed_cosine : r.cosine;
-    if (r.trained) {
-      text += tile("cosine of " + name, close_to_one(best, 1 - best),
+Tile status_tile(const SelectRecord& r) {
+  if (!r.trained) return {"status", "solved", "no training"};
+  return {"status", status_words(r.status),
+          r.saturated ? "the gradient is zero in double precision" : grouped(r.steps) + " steps"};
+}
+
+void add_margin_tiles(const SelectRecord& r, std::vector<Tile>& all) {
+  const std::string name = attention_name(r);
+  const double best = r.relaxed ? r.relaxed_cosine : r.cosine;
+  all.push_back({"selected tokens", token_list(r.selected),
+                 r.selected.size() > 1 ? "one for each input" : ""});
+  if (r.trained) {
+    all.push_back({"cosine of " + name, close_to_one(best, 1 - best),
                    !r.svm->in_reach()
                        ? fmt::format("to a solution out of reach, {:.4g} at most", r.svm->reach)
                    : r.relaxed ? "to the relaxed max-margin solution"
-                               : "to the max-margin solution");
-      text += tile("cosine of its velocity", close_to_one(r.velocity_cosine, 1 - r.velocity_cosine),
-                   r.relaxed ? "to the solution of all inputs" : "to the same");
-      if (!r.label) text += tile("norm of " + name, rounded(norm(r.attention)));
-    }
-    text += r.svm->feasible()
-                ? tile("margin", digits(r.svm->margin(), 8), "of the max-margin solution")
-                : tile("margin", "none",
-                       r.svm->proved_infeasible() ? "no weights select these tokens"
-                                                  : "for norms below " + rounded(r.svm->lower));
-    text += tile("relative duality gap", r.svm->feasible() ? rounded(r.svm->relative_gap) : "–",
-                 std::string(solve::name(r.svm->status)));
+                               : "to the max-margin solution"});
+    all.push_back({"cosine of its velocity", close_to_one(r.velocity_cosine, 1 - r.velocity_cosine),
+                   r.relaxed ? "to the solution of all inputs" : "to the same"});
+    if (!r.label) all.push_back({"norm of " + name, rounded(norm(r.attention))});
   }
+  if (r.svm->feasible())
+    all.push_back({"margin", digits(r.svm->margin(), 8), "of the max-margin solution"});
+  else
+    all.push_back({"margin", "none",
+                   r.svm->proved_infeasible() ? "no weights select these tokens"
+                                              : "for norms below " + rounded(r.svm->lower)});
+  all.push_back({"relative duality gap", r.svm->feasible() ? rounded(r.svm->relative_gap) : "–",
+                 std::string(solve::name(r.svm->status))});
+}
+
+std::vector<Tile> tiles(const SelectRecord& r) {
+  std::vector<Tile> all = {status_tile(r)};
+  if (r.svm) add_margin_tiles(r, all);
   if (r.label)
-    text +=
-        tile("cosine of v", close_to_one(r.head_cosine, 1 - r.head_cosine), "to the label margin");
+    all.push_back(
+        {"cosine of v", close_to_one(r.head_cosine, 1 - r.head_cosine), "to the label margin"});
   if (r.svm && r.trained)
-    text += tile("smallest softmax weight", close_to_one(r.softmax_min, 1 - r.softmax_min),
-                 "on a selected token");
-  if (r.trained) text += tile("loss", rounded(r.loss), std::string(name(r.setup.loss)));
+    all.push_back({"smallest softmax weight", close_to_one(r.softmax_min, 1 - r.softmax_min),
+                   "on a selected token"});
+  if (r.trained) all.push_back({"loss", rounded(r.loss), std::string(name(r.setup.loss))});
   if (r.svm && !r.lock_in.empty())
-    text +=
-        tile("selection settled", when(r, *std::max_element(r.lock_in.begin(), r.lock_in.end())),
-             "no input changed its token later");
-  return text + "</dl>\n";
+    all.push_back({"selection settled",
+                   when(r, *std::max_element(r.lock_in.begin(), r.lock_in.end())),
+                   "no input changed its token later"});
+  return all;
 }
 
-/// Wide figures as they come; the others in pairs, a last one alone.
-std::string pictures(const SelectRecord& r, const std::filesystem::path& directory) {
-  std::string complaint, text, pair;
-  std::size_t waiting = 0;
-  for (const DrawnFigure& figure : draw_figures(select_figures(r), directory, complaint)) {
-    if (figure.wide) {
-      text += figure.html;
-      continue;
-    }
-    pair += figure.html;
-    if (++waiting < 2) continue;
-    text += "<div class=\"pair\">\n" + pair + "</div>\n";
-    pair.clear();
-    waiting = 0;
-  }
-  if (!pair.empty()) text += "<div class=\"pair\">\n" + pair + "</div>\n";
-  if (!complaint.empty())
-    text = "<div class=\"card text\"><p>" + html_text(complaint) + "</p></div>\n";
-  return "<section>\n" + text + "</section>\n";
-}
-
-std::string theory(const SelectRecord& r) {
-  const training::Trained trained = training::Trained(r.setup.train);
-  if (trained.attention == training::AttentionPart::none) return "";
+void add_theory(const SelectRecord& r, std::vector<Section>& sections) {
+  const training::Trained trained(r.setup.train);
+  if (trained.attention == training::AttentionPart::none) return;
   std::string scores,
       end = "Training ends at a locally optimal choice; which one, the start decides.";
   if (trained.head) {
@@ -379,8 +340,7 @@ std::string theory(const SelectRecord& r) {
     scores = r.unique_best ? "Every input has one best token; the scores of its others differ."
                            : "Some input has several best tokens.";
   }
-  return "<h2>What theory says</h2>\n<div class=\"card text\"><p>" + scores + "</p>\n<p>" + end +
-         "</p></div>\n";
+  sections.push_back({"What theory says", html_card({scores, end})});
 }
 
 std::string python(const SelectRecord& r) {
@@ -413,8 +373,8 @@ std::string headline(const SelectRecord& r) {
   std::string text = fmt::format("{} input{} of {} tokens in R{}, ", grouped(p.inputs),
                                  p.inputs == 1 ? "" : "s", grouped(p.tokens), superscript(p.dim));
   if (r.trained)
-    text += fmt::format("{} trained on {} loss by {}", trained_words(r.setup),
-                        r.setup.loss, optimizer_words(r.setup));
+    text += fmt::format("{} trained on {} loss by {}", trained_words(r.setup), r.setup.loss,
+                        optimizer_words(r.setup));
   else
     text += "max-margin problem of a given choice";
   if (r.selected.empty()) return text + ": " + status_words(r.status);
@@ -430,14 +390,14 @@ std::string select_title(const SelectRecord& record) {
                      record.problem.tokens, record.problem.dim, record.setup.train);
 }
 
-std::string select_body(const SelectRecord& record, const std::filesystem::path& figures) {
-  return tiles(record) + limits(record) + warning(record) + pictures(record, figures) +
-         certificates(record) + selected_table(record) + local_table(record) + basin_table(record) +
-         theory(record);
-}
-
-std::string select_sections(const SelectRecord& record) {
-  return "<h2>Load in Python</h2>\n<pre>" + html_text(python(record)) + "</pre>\n";
+Page select_page(const SelectRecord& record) {
+  Page page{.tiles = tiles(record),
+            .roomy = record.svm && record.trained,
+            .closing = {in_python(python(record))}};
+  for (const auto add : {add_limits, add_rivals}) add(record, page.warnings);
+  for (const auto add : {add_certificates, add_selected, add_local, add_basins, add_theory})
+    add(record, page.sections);
+  return page;
 }
 
 }  // namespace attractor::lab

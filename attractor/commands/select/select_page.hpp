@@ -1,12 +1,11 @@
 // A training run as one page to look at: which tokens were selected, in a sentence and a few
 // numbers; figures; the certificates of all max-margin problems that were solved; token by token
-// and choice by choice; and all that is needed to repeat the run and to read its data. The page is
-// self-contained and depends on the record only: equal runs, equal bytes.
+// and choice by choice; and all that is needed to repeat the run and to read its data.
 #pragma once
 
-#include <filesystem>
 #include <string>
 
+#include "attractor/commands/page.hpp"
 #include "attractor/lab/select/select_record.hpp"
 
 namespace attractor::lab {
@@ -17,11 +16,7 @@ std::string headline(const SelectRecord& record);
 /// Of the page; plain text.
 std::string select_title(const SelectRecord& record);
 
-/// HTML of the page. Draws figures/NAME.{svg,pdf,png} on the way; without gnuplot the page says so
-/// where figures would be.
-std::string select_body(const SelectRecord& record, const std::filesystem::path& figures);
-
-/// HTML: how to load the result.
-std::string select_sections(const SelectRecord& record);
+/// Tiles, warnings, certificates, tokens and choices, theory, and how to load the result.
+Page select_page(const SelectRecord& record);
 
 }  // namespace attractor::lab

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "attractor/commands/select/margin_words.hpp"
+#include "attractor/commands/select/select_figures.hpp"
 #include "attractor/commands/select/select_numbers.hpp"
 #include "attractor/commands/select/select_page.hpp"
 #include "attractor/commands/select/select_words.hpp"
-#include "attractor/report/html.hpp"
 #include "attractor/space/space.hpp"
 
 namespace attractor::lab {
@@ -36,7 +36,10 @@ void add_training(const SelectRecord& r, Lines& text) {
   row(text, "loss", fmt::format("{:.10g}", r.loss));
   if (!r.attention.empty())
     row(text,
-        fmt::format("|{}|", r.setup.train == training::Train::p || r.setup.train == training::Train::v_p ? "p" : "W"),
+        fmt::format("|{}|",
+                    r.setup.train == training::Train::p || r.setup.train == training::Train::v_p
+                        ? "p"
+                        : "W"),
         fmt::format("{:.10g}", norm(r.attention)));
   row(text, "smallest selected weight", fmt::format("{:.6g}", r.softmax_min));
 }
@@ -176,13 +179,13 @@ Result select_result(SelectRecord done) {
   return {.title = select_title(r),
           .headline = headline(r),
           .values = select_values(r),
+          .draw = [record] { return select_figures(*record); },
           .not_delivered = not_delivered(r),
           .format = "attractor select 1",
           .arrays = [record](Archive& file) { write_arrays(*record, file); },
           .words = words(r),
-          .body = [record](const auto& figures) { return select_body(*record, figures); },
-          .sections = select_sections(r),
-          .footer = ", problem: " + report::html_text(r.setup.data.name)};
+          .page = [record] { return select_page(*record); },
+          .footer = ", problem: " + r.setup.data.name};
 }
 
 }  // namespace attractor::lab

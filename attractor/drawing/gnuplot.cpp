@@ -1,11 +1,11 @@
-#include "attractor/report/gnuplot.hpp"
+#include "attractor/drawing/gnuplot.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "attractor/base/error.hpp"
-#include "attractor/report/process.hpp"
+#include "attractor/drawing/process.hpp"
 
 namespace attractor::report {
 namespace {

@@ -1,5 +1,4 @@
-#include "apps/reproduce_command.hpp"
-
+// `reproduce`: the catalogue of published results (papers/catalogue.hpp).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,8 +8,8 @@
 
 #include "apps/exit_status.hpp"
 #include "apps/interrupt.hpp"
-#include "apps/parameter_options.hpp"
 #include "apps/progress_bar.hpp"
+#include "apps/tool.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
 #include "attractor/base/threads.hpp"
@@ -24,11 +23,23 @@ namespace {
 using namespace attractor::papers;
 
 struct Options {
-  std::string id;
-  std::optional<std::string> out;
-  std::uint64_t threads = 0;
-  bool list = false, quick = false, json = false, quiet = false;
+  std::string id, out;
+  bool list = false, quick = false;
+  RunOptions run{};
 };
+
+void add(Options& o, lab::ParameterList& l) {
+  l.group("Run");
+  l.add("id", o.id, "an experiment of --list, or all").allow("a name").first();
+  l.add("list", o.list, "what there is");
+  l.add("quick", o.quick, "smaller sizes: seconds instead of minutes");
+  l.add("out", o.out, "new directory for a page each and the gallery")
+      .allow("a directory")
+      .not_empty();
+  add_threads(o.run, l);
+  add_json(o.run, l);
+  add_quiet(o.run, l);
+}
 
 int print_list(bool as_json) {
   if (as_json) {
@@ -58,14 +69,14 @@ void make_fresh(const std::string& out) {
 }
 
 Verdict run_entry(const Entry& entry, const Options& options, double share, double begin) {
-  ProgressBar bar(!options.quiet);
+  ProgressBar bar(!options.run.quiet);
   const Effort effort{
       .quick = options.quick,
       .context = {.stop = interrupted, .report = [&](double done, const std::string& note) {
                     if (bar.due())
                       bar.show(begin + share * done, fmt::format("{}: {}", entry.id, note));
                   }}};
-  return reproduce(entry, effort, options.out.value_or(""));
+  return reproduce(entry, effort, options.out);
 }
 
 void print(const Verdict& v) {
@@ -74,12 +85,12 @@ void print(const Verdict& v) {
 }
 
 int run(const Options& options) {
-  if (options.list) return print_list(options.json);
+  if (options.list) return print_list(options.run.json);
   if (options.id.empty())
     throw Error("name an experiment, or all; attractor reproduce --list shows them");
   const std::vector<Entry> entries = chosen(options.id);
-  if (options.out) make_fresh(*options.out);
-  set_threads(options.threads);
+  if (!options.out.empty()) make_fresh(options.out);
+  set_threads(options.run.threads);
   catch_interrupts();
   std::vector<Verdict> verdicts;
   const double share = 1 / static_cast<double>(entries.size());
@@ -90,16 +101,16 @@ int run(const Options& options) {
       fmt::print(stderr, "attractor: interrupted in {}; verdicts before it stand\n", entry.id);
       return kInterrupted;
     }
-    if (!options.json) print(verdict);
+    if (!options.run.json) print(verdict);
     verdicts.push_back(verdict);
   }
-  if (options.out) write_gallery(verdicts, options.quick, *options.out);
-  if (options.json) {
+  if (!options.out.empty()) write_gallery(verdicts, options.quick, options.out);
+  if (options.run.json) {
     Json all = Json::array();
     for (const Verdict& v : verdicts) all.push_back(json(v));
     fmt::print("{}\n", all.dump(2));
-  } else if (options.out) {
-    fmt::print("\nGallery: {}\n", (std::filesystem::path(*options.out) / "index.html").string());
+  } else if (!options.out.empty()) {
+    fmt::print("\nGallery: {}\n", (std::filesystem::path(options.out) / "index.html").string());
   }
   const bool failed =
       std::any_of(verdicts.begin(), verdicts.end(), [](const Verdict& v) { return v.failed; });
@@ -108,24 +119,17 @@ int run(const Options& options) {
 
 }  // namespace
 
-std::function<int()> add_reproduce_command(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "reproduce", "Run the papers' figures and claims again, each with a verdict");
-  command->add_option("id", options->id, "an experiment of --list, or all")->type_name("ID");
-  command->add_flag("--list", options->list, "what there is")->group("Run");
-  command->add_flag("--quick", options->quick, "smaller sizes: seconds instead of minutes")
-      ->group("Run");
-  add_path(*command, "out", options->out, "DIR", "new directory for a page each and the gallery");
-  add_bound(*command, threads_parameter(options->threads));
-  add_output_flags(*command, options->json, options->quiet);
-  command->footer(
-      "Examples:\n"
-      "  attractor reproduce --list\n"
-      "  attractor reproduce phase-circle --quick --out phases\n"
-      "  attractor reproduce all --quick --out gallery\n"
-      "A verdict that differs is a result, not an error: exit status 0. 3: one could not be run.");
-  return [options] { return run(*options); };
+Tool reproduce_tool() {
+  return {
+      .name = "reproduce",
+      .about = "Run the papers' figures and claims again, each with a verdict",
+      .examples =
+          "  attractor reproduce --list\n"
+          "  attractor reproduce phase-circle --quick --out phases\n"
+          "  attractor reproduce all --quick --out gallery\n"
+          "A verdict that differs is a result, not an error: exit status 0. 3: one could not be "
+          "run.",
+      .make = [] { return std::make_unique<OptionsCall<Options>>(); }};
 }
 
 }  // namespace attractor::apps

@@ -1,4 +1,4 @@
-#include "attractor/report/process.hpp"
+#include "attractor/drawing/process.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,5 +1,4 @@
-#include "apps/film_command.hpp"
-
+// `film`: a run of flow as an animated picture.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -8,13 +7,14 @@
 
 #include "apps/exit_status.hpp"
 #include "apps/interrupt.hpp"
-#include "apps/parameter_options.hpp"
 #include "apps/progress_bar.hpp"
+#include "apps/tool.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
 #include "attractor/commands/flow/film.hpp"
+#include "attractor/drawing/figure_file.hpp"
+#include "attractor/drawing/process.hpp"
 #include "attractor/files/flow_file.hpp"
-#include "attractor/report/process.hpp"
 
 namespace attractor::apps {
 namespace {
@@ -22,11 +22,21 @@ namespace {
 using namespace attractor::lab;
 
 struct Options {
-  std::string run;
-  std::optional<std::string> out;
+  std::string run, out;
   double seconds = 8;
-  bool quiet = false;
+  RunOptions options;
 };
+
+void add(Options& o, ParameterList& l) {
+  l.group("Run");
+  l.add("run", o.run, "directory of the run, or its result.h5").allow("a directory").first();
+  l.add("out", o.out,
+        "film.svg (animated, plays in any browser), film.gif or film.webm (need ffmpeg)")
+      .allow("a file")
+      .not_empty();
+  l.add("seconds", o.seconds, "length of the film").within(0.1, 3600);
+  add_quiet(o.options, l);
+}
 
 /// All frames as PNG, one after the other.
 std::string frames(const FlowRecord& record, const FlowView& view, bool quiet) {
@@ -63,10 +73,10 @@ std::string encoded(const std::string& pictures, const std::string& kind, double
 
 int run(const Options& options) {
   if (options.run.empty()) throw Error("a run is missing: attractor film DIR --out film.svg");
-  if (!options.out) throw Error("--out is missing: a file that ends in .svg, .gif or .webm");
-  const std::string kind = std::filesystem::path(*options.out).extension().string();
+  if (options.out.empty()) throw Error("--out is missing: a file that ends in .svg, .gif or .webm");
+  const std::string kind = std::filesystem::path(options.out).extension().string();
   if (kind != ".svg" && kind != ".gif" && kind != ".webm")
-    throw Error(fmt::format("--out {} must end in .svg, .gif or .webm", *options.out));
+    throw Error(fmt::format("--out {} must end in .svg, .gif or .webm", options.out));
   if (kind != ".svg" && !report::program_available("ffmpeg"))
     throw Error(
         fmt::format("{} films need ffmpeg, which is not on PATH; install ffmpeg, or make "
@@ -79,7 +89,7 @@ int run(const Options& options) {
   if (kind == ".svg") {
     film = film_svg(record, view, options.seconds);
   } else {
-    const std::string pictures = frames(record, view, options.quiet);
+    const std::string pictures = frames(record, view, options.options.quiet);
     if (interrupted()) {
       fmt::print(stderr, "attractor: interrupted; nothing was kept\n");
       return kInterrupted;
@@ -87,34 +97,22 @@ int run(const Options& options) {
     const double count = static_cast<double>(record.snapshots.size());
     film = encoded(pictures, kind, count / options.seconds);
   }
-  write_file(*options.out, film);
-  fmt::print("{} frames of {} tokens: {}\n", record.snapshots.size(), record.tokens, *options.out);
+  write_file(options.out, film);
+  fmt::print("{} frames of {} tokens: {}\n", record.snapshots.size(), record.tokens, options.out);
   return kOk;
 }
 
 }  // namespace
 
-std::function<int()> add_film_command(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  CLI::App* film = app.add_subcommand("film", "A run of attractor flow as a film");
-  film->add_option("run", options->run, "directory of the run, or its result.h5")->type_name("DIR");
-  add_path(*film, "out", options->out, "FILE",
-           "film.svg (animated, plays in any browser), film.gif or film.webm (need ffmpeg)");
-  const lab::Parameter seconds{.name = "seconds",
-                               .group = "Run",
-                               .help = "length of the film",
-                               .target = &options->seconds,
-                               .least = 0.1,
-                               .most = 3600};
-  add_parameter(*film, seconds, [seconds](const std::string& text) { seconds.set(text); });
-  film->add_flag("--quiet", options->quiet, "no progress bar")->group("Run");
-  film->footer(
-      "Examples:\n"
-      "  attractor flow --tokens 64 --beta 1 --time 15 --snapshots 60 --out run\n"
-      "  attractor film run --out film.svg\n"
-      "Frames are the run's snapshots: --snapshots says how many, --output-spacing log or linear\n"
-      "whether they stand at equal steps of time or of its logarithm.");
-  return [options] { return run(*options); };
+Tool film_tool() {
+  return {.name = "film",
+          .about = "A run of attractor flow as a film",
+          .examples =
+              "  attractor flow --tokens 64 --beta 1 --time 15 --snapshots 60 --out run\n"
+              "  attractor film run --out film.svg\n"
+              "Frames are the run's snapshots: --snapshots says how many, --output-spacing log or "
+              "linear\nwhether they stand at equal steps of time or of its logarithm.",
+          .make = [] { return std::make_unique<OptionsCall<Options>>(); }};
 }
 
 }  // namespace attractor::apps

@@ -1,5 +1,4 @@
-#include "apps/sweep_command.hpp"
-
+// `sweep` and `merge`: studies of any command, and the parts of one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,11 +10,12 @@
 
 #include "apps/exit_status.hpp"
 #include "apps/interrupt.hpp"
-#include "apps/parameter_options.hpp"
 #include "apps/progress_bar.hpp"
+#include "apps/tool.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
 #include "attractor/base/threads.hpp"
+#include "attractor/drawing/page_file.hpp"
 #include "attractor/files/run_directory.hpp"
 #include "attractor/ranks/ranks.hpp"
 #include "attractor/study/sweep.hpp"
@@ -31,19 +31,29 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kMostStudyBytes = 1 << 24;
 
 struct Options {
-  std::string study;
-  std::optional<std::string> out, resume, shard;
-  std::uint64_t threads = 0, workers = 0;
-  bool json = false, quiet = false;
+  std::string study, out, resume, shard;
+  std::uint64_t workers = 0;
+  RunOptions run{};
 };
 
-ParameterList list(Options& o) {
-  return {threads_parameter(o.threads),
-          {.name = "workers",
-           .group = "Run",
-           .help = "units at once, 0: one for each thread; 1: a unit has all threads",
-           .target = &o.workers,
-           .most = 4096}};
+void add(Options& o, ParameterList& l) {
+  l.group("Run");
+  l.add("study", o.study, "TOML file; docs/howto/sweeps.md").allow("a file").first();
+  l.add("out", o.out, "directory for units, result.h5, summary.json, figures and page")
+      .allow("a directory")
+      .not_empty();
+  l.add("resume", o.resume, "continue a sweep that was ended in any way")
+      .allow("its directory")
+      .not_empty();
+  l.add("shard", o.shard,
+        "only the points of part I of K, for job arrays; join parts with attractor merge")
+      .allow("I/K")
+      .not_empty();
+  add_threads(o.run, l);
+  l.add("workers", o.workers, "units at once, 0: one for each thread; 1: a unit has all threads")
+      .within(0, 4096);
+  add_json(o.run, l);
+  add_quiet(o.run, l);
 }
 
 Shard parse_shard(const std::string& text) {
@@ -88,9 +98,9 @@ Shard stored_shard(const fs::path& path) {
 }
 
 Prepared resume(const Options& options) {
-  if (!options.study.empty() || options.out || options.shard)
-    throw Error(fmt::format("--resume takes the study from {}; give no other", *options.resume));
-  Prepared run{.path = *options.resume};
+  if (!options.study.empty() || !options.out.empty() || !options.shard.empty())
+    throw Error(fmt::format("--resume takes the study from {}; give no other", options.resume));
+  Prepared run{.path = options.resume};
   if (ranks::rank() == 0) {
     run.directory.emplace(RunDirectory::resume(run.path, {}, "sweep"));
     run.files_from = run.directory->origin().started_in;
@@ -103,22 +113,22 @@ Prepared resume(const Options& options) {
 Prepared start(const Options& options) {
   if (options.study.empty())
     throw Error("a study is missing: attractor sweep study.toml --out DIR; see --help");
-  if (!options.out)
+  if (options.out.empty())
     throw Error("--out is missing: a sweep keeps every unit in a directory, so that it can resume");
   Prepared run{.study = parse_study(read_file(options.study, kMostStudyBytes), options.study),
-               .path = *options.out};
-  if (options.shard) run.shard = parse_shard(*options.shard);
+               .path = options.out};
+  if (!options.shard.empty()) run.shard = parse_shard(options.shard);
   run.files_from = fs::current_path().string();
   if (ranks::rank() != 0) return run;
   const std::string command = fmt::format("attractor sweep {} --out {}", shell_word(options.study),
-                                          shell_word(*options.out));
+                                          shell_word(options.out));
   run.directory.emplace(
       RunDirectory::create(run.path, {},
                            {.name = "sweep",
                             .command = command,
                             .started_in = run.files_from,
                             .inputs = InputFiles(study_files(run.study), run.files_from)}));
-  if (options.shard) write_file(run.path / "shard", *options.shard);
+  if (!options.shard.empty()) write_file(run.path / "shard", options.shard);
   write_file(run.path / "study.toml", run.study.text);
   return run;
 }
@@ -126,7 +136,7 @@ Prepared start(const Options& options) {
 /// What rank 0 alone is refused (a directory that exists) ends all ranks.
 Prepared prepare(const Options& options) {
   try {
-    return options.resume ? resume(options) : start(options);
+    return !options.resume.empty() ? resume(options) : start(options);
   } catch (const Error& error) {
     if (ranks::count() == 1) throw;
     if (ranks::rank() == 0) fmt::print(stderr, "attractor: {}\n", error.what());
@@ -155,7 +165,7 @@ int finish_shard(const Prepared& run, const Options& options) {
                   {"unit_count", read_journals(run.path, run.study.units()).size()},
                   {"directory", run.path.string()}};
   write_file(run.path / "summary.json", json.dump(2) + "\n");
-  if (options.json)
+  if (options.run.json)
     fmt::print("{}\n", json.dump(2));
   else
     fmt::print("Shard {}/{} is complete in {}. When all are: attractor merge DIR... --out DIR\n",
@@ -163,15 +173,15 @@ int finish_shard(const Prepared& run, const Options& options) {
   return kOk;
 }
 
-int run_sweep_command(const Options& options) {
-  set_threads(options.threads);
+int run(const Options& options) {
+  set_threads(options.run.threads);
   catch_interrupts();
   const auto begin = Clock::now();
   Prepared run = prepare(options);
   run.files_from = ranks::broadcast(run.files_from);
   bool complete = false;
   {
-    ProgressBar bar(!options.quiet && ranks::rank() == 0);
+    ProgressBar bar(!options.run.quiet && ranks::rank() == 0);
     const SweepContext context{.directory = run.path,
                                .files_from = run.files_from,
                                .inputs = read_origin(run.path / "run.toml").inputs,
@@ -193,16 +203,24 @@ int run_sweep_command(const Options& options) {
   }
   if (run.shard.count > 1) return finish_shard(run, options);
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  return finish(run.study, run.path, call_of("attractor sweep study.toml"), seconds, options.json);
+  return finish(run.study, run.path, call_of("attractor sweep study.toml"), seconds,
+                options.run.json);
 }
 
 // ---- Merge.
 
 struct MergeOptions {
   std::vector<std::string> from;
-  std::optional<std::string> out;
-  bool json = false;
+  std::string out;
+  RunOptions run{};
 };
+
+void add(MergeOptions& o, ParameterList& l) {
+  l.group("Run");
+  l.add("from", o.from, "directories of all shards").allow("directories").first();
+  l.add("out", o.out, "directory for the whole sweep").allow("a directory").not_empty();
+  add_json(o.run, l);
+}
 
 /// What the run.toml of a shard says.
 RunOrigin stored_origin(const fs::path& path) {
@@ -240,58 +258,47 @@ std::map<std::size_t, UnitResult> joined(const MergeOptions& options, const Stud
   return units;
 }
 
-int merge(const MergeOptions& options) {
+int run(const MergeOptions& options) {
   if (options.from.empty()) throw Error("directories of shards are missing; see --help");
-  if (!options.out) throw Error("--out is missing: the directory for the whole sweep");
+  if (options.out.empty()) throw Error("--out is missing: the directory for the whole sweep");
   const auto begin = Clock::now();
   const Study study = stored_study(options.from.front());
   const std::map<std::size_t, UnitResult> units = joined(options, study);
   const Call call = call_of("attractor sweep study.toml");
   RunOrigin origin = stored_origin(options.from.front());
   origin.command = call.command();
-  RunDirectory directory = RunDirectory::create(*options.out, {}, std::move(origin));
+  RunDirectory directory = RunDirectory::create(options.out, {}, std::move(origin));
   write_file(directory.path() / "study.toml", study.text);
   {
     Journal journal(directory.path(), "process");
     for (const auto& [unit, result] : units) journal.append(result);
   }
   return finish(study, directory.path(), call,
-                std::chrono::duration<double>(Clock::now() - begin).count(), options.json);
+                std::chrono::duration<double>(Clock::now() - begin).count(), options.run.json);
 }
 
 }  // namespace
 
-std::function<int()> add_sweep_command(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  CLI::App* sweep = app.add_subcommand(
-      "sweep", "Any command over a grid, a list or a Latin hypercube of its parameters");
-  sweep->add_option("study", options->study, "TOML file; docs/howto/sweeps.md")->type_name("FILE");
-  add_path(*sweep, "out", options->out, "DIR",
-           "directory for units, result.h5, summary.json, figures and page");
-  add_path(*sweep, "resume", options->resume, "DIR", "continue a sweep that was ended in any way");
-  add_path(*sweep, "shard", options->shard, "I/K",
-           "only the points of part I of K, for job arrays; join parts with attractor merge");
-  for (const Parameter& parameter : list(*options)) add_bound(*sweep, parameter);
-  add_output_flags(*sweep, options->json, options->quiet);
-  sweep->footer(
-      "Examples:\n"
-      "  attractor sweep study.toml --out clusters\n"
-      "  attractor sweep --resume clusters\n"
-      "  attractor sweep study.toml --shard 3/8 --out part3\n"
-      "  mpirun -n 64 attractor sweep study.toml --out clusters     (built with MPI)\n"
-      "A study: command = \"flow\"; measure = [\"clusters\"]; replicates = 8; [fixed] dim = 2;\n"
-      "[grid] beta = [1, 4, 9]. All of it: docs/howto/sweeps.md.");
-  return [options] { return run_sweep_command(*options); };
+Tool sweep_tool() {
+  return {
+      .name = "sweep",
+      .about = "Any command over a grid, a list or a Latin hypercube of its parameters",
+      .examples =
+          "  attractor sweep study.toml --out clusters\n"
+          "  attractor sweep --resume clusters\n"
+          "  attractor sweep study.toml --shard 3/8 --out part3\n"
+          "  mpirun -n 64 attractor sweep study.toml --out clusters     (built with MPI)\n"
+          "A study: command = \"flow\"; measure = [\"clusters\"]; replicates = 8; [fixed] dim = "
+          "2;\n[grid] beta = [1, 4, 9]. All of it: docs/howto/sweeps.md.",
+      .make = [] { return std::make_unique<OptionsCall<Options>>(); },
+      .on_ranks = true};
 }
 
-std::function<int()> add_merge_command(CLI::App& app) {
-  auto options = std::make_shared<MergeOptions>();
-  CLI::App* command = app.add_subcommand("merge", "Join the shards of a sweep");
-  command->add_option("from", options->from, "directories of all shards")->type_name("DIR");
-  add_path(*command, "out", options->out, "DIR", "directory for the whole sweep");
-  command->add_flag("--json", options->json, "print one JSON object, nothing else")->group("Run");
-  command->footer("Example:\n  attractor merge part1 part2 part3 --out whole");
-  return [options] { return merge(*options); };
+Tool merge_tool() {
+  return {.name = "merge",
+          .about = "Join the shards of a sweep",
+          .examples = "  attractor merge part1 part2 part3 --out whole",
+          .make = [] { return std::make_unique<OptionsCall<MergeOptions>>(); }};
 }
 
 }  // namespace attractor::apps

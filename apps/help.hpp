@@ -1,0 +1,18 @@
+// Help, written from the lists of parameters and wrapped to a width.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/tool.hpp"
+
+namespace attractor::apps {
+
+/// All tools.
+std::string program_help(const std::vector<Tool>& tools, std::size_t width);
+/// The tools whose names begin with this word and a space; empty if there are none.
+std::string family_help(const std::string& family, const std::vector<Tool>& tools,
+                        std::size_t width);
+std::string tool_help(const Tool& tool, std::size_t width);
+
+}  // namespace attractor::apps
