@@ -50,4 +50,14 @@ Engine fastest(const EngineTask& task) {
   return worth ? linear : Engine::dense;
 }
 
+std::optional<Engine> choose(const EngineTask& task, std::optional<Engine> asked) {
+  if (!task.plain) return {};
+  const bool many = task.tokens >= kManyTokens && task.worthy;
+  if (!task.fields || (!asked && !many)) return Engine::dense;
+  EngineTask large = task;
+  large.tokens = std::max(task.tokens, kManyTokens);
+  if (!asked) return fastest(large);
+  return can(*asked, large) ? *asked : Engine::dense;
+}
+
 }  // namespace attractor::depth

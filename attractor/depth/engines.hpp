@@ -21,11 +21,14 @@ inline constexpr std::size_t kManyTokens = 20'000;  // from here on engines in O
 inline constexpr double kFinestCircle = 1e-12, kFinestSphere = 1e-11;  // accuracy within reach
 inline constexpr double kMostFieldBeta = 1e4;                          // circle and sphere
 
-/// Velocities of tokens with identity weights on the sphere.
+/// Velocities of tokens.
 struct EngineTask {
   Rule rule = Rule::softmax;
   double beta = 1, accuracy = 1e-11;
   std::size_t tokens = 1, dim = 3;
+  bool plain = true;   // make_token_flow.hpp; else only layers do it
+  bool fields = true;  // identity weights on the sphere, steps are no layers, and there is an end
+  bool worthy = true;  // of a field: nothing was asked that only dense rows can do, not too long
 };
 
 /// The engine in O(n) of this dimension.
@@ -36,5 +39,8 @@ bool can(Engine engine, const EngineTask& task);
 double moments_over_dense(const EngineTask& task);
 /// For very many tokens: linear_engine() where it can, and saves half the time.
 Engine fastest(const EngineTask& task);
+/// The engine asked for where it can do the task, dense rows where it cannot; nothing asked: the
+/// fastest. None: layers.
+std::optional<Engine> choose(const EngineTask& task, std::optional<Engine> asked);
 
 }  // namespace attractor::depth

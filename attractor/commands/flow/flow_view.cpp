@@ -10,7 +10,8 @@
 #include <tuple>
 #include <utility>
 
-#include "attractor/base/dense.hpp"
+#include "attractor/observe/principal_axes.hpp"
+#include "attractor/space/space.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -76,74 +77,43 @@ std::array<double, 9> camera_towards(const Snapshot& last) {
   return {-sa, ca, 0, -se * ca, -se * sa, ce, ce * ca, ce * sa, se};
 }
 
-struct Components {
-  Eigen::MatrixXd directions;   // d x 3
-  double plane = 1, space = 1;  // shares of the variance
-};
-
 // Rows drawn evenly from all snapshots, without those that are not finite.
-Eigen::MatrixXd pooled_rows(const FlowRecord& record, const std::vector<std::uint32_t>& shown) {
+std::vector<double> pooled_rows(const FlowRecord& record, const std::vector<std::uint32_t>& shown) {
   const std::size_t d = record.dim, most = d <= 512 ? 4096 : 512;
   const std::size_t total = shown.size() * record.snapshots.size();
   const std::size_t stride = (total + most - 1) / most;
-  Eigen::MatrixXd rows((total + stride - 1) / stride, d);
-  Eigen::Index used = 0;
+  std::vector<double> rows;
   for (std::size_t k = 0; k < total; k += stride) {
     const Snapshot& snapshot = record.snapshots[k / shown.size()];
-    const Eigen::Map<const Eigen::RowVectorXd> row(
-        snapshot.positions.data() + shown[k % shown.size()] * d, static_cast<Eigen::Index>(d));
-    if (row.allFinite()) rows.row(used++) = row;
+    const auto row = std::span(snapshot.positions).subspan(shown[k % shown.size()] * d, d);
+    if (std::all_of(row.begin(), row.end(), [](double x) { return std::isfinite(x); }))
+      rows.insert(rows.end(), row.begin(), row.end());
   }
-  rows.conservativeResize(used, Eigen::NoChange);
   return rows;
 }
 
-Components principal_components(const FlowRecord& record, const std::vector<std::uint32_t>& shown) {
-  Eigen::MatrixXd rows = pooled_rows(record, shown);
-  Components result{.directions = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(record.dim), 3)};
-  if (rows.rows() == 0) return result;
-  rows.rowwise() -= rows.colwise().mean().eval();
-  const bool tall = rows.rows() >= rows.cols();
-  const Eigen::MatrixXd square =
-      tall ? Eigen::MatrixXd(rows.transpose() * rows) : Eigen::MatrixXd(rows * rows.transpose());
-  const SymmetricEigen eigen = symmetric_eigen(square);
-  const double all = square.trace();
-  double seen = 0;
-  for (Eigen::Index k = 0; k < std::min<Eigen::Index>(3, square.rows()); ++k) {
-    const Eigen::Index column = square.rows() - 1 - k;  // eigenvalues ascend
-    seen += std::max(0.0, eigen.values[column]);
-    Eigen::VectorXd direction = eigen.vectors.col(column);
-    if (!tall) direction = rows.transpose() * direction;
-    if (direction.norm() > 0) direction.normalize();
-    Eigen::Index largest = 0;
-    direction.cwiseAbs().maxCoeff(&largest);
-    result.directions.col(k) = direction[largest] < 0 ? Eigen::VectorXd(-direction) : direction;
-    if (all > 0 && k <= 1) result.plane = std::min(1.0, seen / all);
-    if (all > 0) result.space = std::min(1.0, seen / all);
-  }
-  return result;
-}
-
-// The linear map from a token to (right, up, towards): 3 x d.
-Eigen::MatrixXd projection(const FlowRecord& record, FlowView& view) {
-  const auto d = static_cast<Eigen::Index>(record.dim);
+// The linear map from a token to (right, up, towards): 3 x d, row after row.
+std::vector<double> projection(const FlowRecord& record, FlowView& view) {
+  const std::size_t d = record.dim;
   if (d <= 2) {
     view.caption = view.on_sphere ? "on the circle" : "in the plane";
-    return Eigen::MatrixXd::Identity(3, d);
+    std::vector<double> flat(3 * d, 0.0);
+    for (std::size_t a = 0; a < d; ++a) flat[a * d + a] = 1;
+    return flat;
   }
   view.turnable = true;
   if (d == 3) {
     view.surface = view.on_sphere;
     view.caption = view.on_sphere ? "on the sphere, the far side faded" : "in space";
     view.camera = camera_towards(record.snapshots.back());
-    return Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(view.camera.data());
+    return {view.camera.begin(), view.camera.end()};
   }
-  const Components found = principal_components(record, view.shown);
+  observe::PrincipalAxes found = observe::principal_axes(pooled_rows(record, view.shown), d, 3);
   view.caption = fmt::format(
       "in the plane of their first two principal components over all snapshots ({:.0f} % of the "
       "variance; three components: {:.0f} %)",
-      100 * found.plane, 100 * found.space);
-  return found.directions.transpose();
+      100 * found.shares[1], 100 * found.shares[2]);
+  return std::move(found.axes);
 }
 
 // ---- Tokens on one spot: in one cell, or in neighbouring cells and close.
@@ -208,17 +178,16 @@ FlowView flow_view(const FlowRecord& record) {
   view.shown = thinned(record.tokens);
   view.reference = reference_snapshot(record);
   colour_groups(record, view);
-  const Eigen::MatrixXd map = projection(record, view);
-  const auto d = static_cast<Eigen::Index>(record.dim);
+  const std::vector<double> map = projection(record, view);
+  const std::size_t d = record.dim;
   for (const Snapshot& snapshot : record.snapshots) {
     std::vector<double> xyz(3 * view.shown.size());
     double farthest = 0;
     for (std::size_t s = 0; s < view.shown.size(); ++s) {
-      const Eigen::Map<const Eigen::VectorXd> token(
-          snapshot.positions.data() + view.shown[s] * record.dim, d);
-      const Eigen::Vector3d point = map * token;
-      std::copy(point.begin(), point.end(), &xyz[3 * s]);
-      if (point.allFinite()) farthest = std::max(farthest, point.norm());
+      const auto token = std::span(snapshot.positions).subspan(view.shown[s] * d, d);
+      const std::span<double> point(&xyz[3 * s], 3);
+      for (std::size_t k = 0; k < 3; ++k) point[k] = dot(std::span(map).subspan(k * d, d), token);
+      if (std::isfinite(norm(point))) farthest = std::max(farthest, norm(point));
     }
     view.unit.push_back(view.on_sphere || !(farthest > 0) ? 1 : farthest);
     for (double& value : xyz) value /= view.unit.back();

@@ -166,52 +166,16 @@ void add_rivals(const SelectRecord& r, std::vector<std::string>& warnings) {
       (r.trained ? ". Train longer, with optimizer flow up to a large log10-time, to see." : "."));
 }
 
-/// Least lead of the selected token over another, for each input. u: what tokens are multiplied
-/// with, n x d or d.
-std::vector<double> leads(const SelectRecord& r, std::span<const double> u, double length) {
-  const training::Problem& p = r.problem;
-  std::vector<double> result;
-  for (std::size_t i = 0; i < r.selected.size(); ++i) {
-    const auto own = u.size() > p.dim ? u.subspan(i * p.dim, p.dim) : u;
-    double least = std::numeric_limits<double>::infinity();
-    for (std::size_t t = 0; t < p.tokens; ++t)
-      if (t != r.selected[i])
-        least = std::min(least, dot(p.token(i, r.selected[i]), own) - dot(p.token(i, t), own));
-    result.push_back(least / length);
-  }
-  return result;
-}
-
-/// Of the weights reached or, without training, of the max-margin solution; per unit of length.
-std::vector<double> final_leads(const SelectRecord& r, const training::Objective& objective) {
-  std::vector<double> weights = r.weights;
-  std::span<const double> attention = r.attention;
-  if (weights.size() != objective.dim()) return {};
-  if (!r.trained && r.svm->feasible()) {
-    const training::Block& first = objective.blocks()[0];
-    attention = r.svm->solution;
-    if (first.size != attention.size()) return {};  // K and Q
-    std::copy(attention.begin(), attention.end(),
-              weights.begin() + static_cast<std::ptrdiff_t>(first.begin));
-  }
-  if (!(norm(attention) > 0)) return {};
-  training::Evaluation e;
-  objective.evaluate(weights, e);
-  return leads(r, e.query, norm(attention));
-}
-
 void add_selected(const SelectRecord& r, std::vector<Section>& sections) {
   if (r.selected.empty() || !r.svm) return;
   const training::Problem& p = r.problem;
-  const training::Objective objective(p, r.setup.loss, training::Trained(r.setup.train));
-  const std::vector<double> lead = final_leads(r, objective);
   std::vector<std::vector<std::string>> rows = {{"input", "token", "score", "margin"}};
   if (r.trained) rows[0].insert(rows[0].end(), {"softmax weight", "selected since"});
   for (std::size_t i = 0; i < std::min(kTableRows, r.selected.size()); ++i) {
     const std::size_t t = r.selected[i];
     const double score = p.labels[i] * p.head.value(p.token(i, t), r.head);
     rows.push_back({std::to_string(i), std::to_string(t), digits(score, 6),
-                    i < lead.size() ? digits(lead[i], 6) : "–"});
+                    i < r.leads.size() ? digits(r.leads[i], 6) : "–"});
     if (!r.trained) continue;
     const double weight = r.softmax.empty() ? std::nan("") : r.softmax[i * p.tokens + t];
     rows.back().push_back(close_to_one(weight, 1 - weight));

@@ -9,28 +9,12 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
-#include "attractor/depth/chord_flow.hpp"
-#include "attractor/depth/circle_flow.hpp"
-#include "attractor/depth/distributed_flow.hpp"
-#include "attractor/depth/moments_flow.hpp"
-#include "attractor/depth/sphere_flow.hpp"
 #include "attractor/observe/inside_groups.hpp"
 
 namespace attractor::lab {
 namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-
-Attention attention_of(const FlowSetup& p, std::size_t dim, FlowWeights weights) {
-  Head& head = weights.heads.front();
-  return {.rule = p.dynamics,
-          .beta = p.beta,
-          .dim = dim,
-          .on_sphere = p.space == depth::Geometry::sphere,
-          .query = std::move(head.query),
-          .key = std::move(head.key),
-          .value = std::move(head.value)};
-}
 
 depth::Architecture architecture_of(const FlowSetup& p, std::size_t dim, FlowWeights weights) {
   depth::Architecture a;
@@ -58,50 +42,32 @@ depth::Architecture architecture_of(const FlowSetup& p, std::size_t dim, FlowWei
 
 /// The energy of the house is that of cosines; only sa and usa have one.
 Attention energy_attention(const FlowSetup& p, std::size_t dim) {
-  return {.rule = Rule::softmax, .beta = p.beta, .dim = dim, .on_sphere = p.space == depth::Geometry::sphere};
-}
-
-std::unique_ptr<depth::TokenFlow> linear_flow(const FlowSetup& p, depth::Engine engine,
-                                              std::size_t tokens, std::size_t dim) {
-  const depth::FieldFlowSettings settings{
-      .rule = p.dynamics, .beta = p.beta, .accuracy = p.accuracy, .dim = dim};
-  if (engine == depth::Engine::sphere) return std::make_unique<depth::SphereFlow>(settings, tokens);
-  if (engine == depth::Engine::moments) return std::make_unique<depth::MomentsFlow>(settings, tokens);
-  if (!is_adaptive(p)) return std::make_unique<depth::ChordFlow>(settings, tokens);
-  return std::make_unique<depth::CircleFlow>(
-      depth::CircleFlowSettings{settings.rule, settings.beta, settings.accuracy}, tokens);
+  return {.rule = Rule::softmax,
+          .beta = p.beta,
+          .dim = dim,
+          .on_sphere = p.space == depth::Geometry::sphere};
 }
 
 }  // namespace
 
-FlowModel::FlowModel(const FlowSetup& p, std::size_t tokens, std::size_t dim,
-                     double merge_radius, bool distributed)
+FlowModel::FlowModel(const FlowSetup& p, std::size_t tokens, std::size_t dim, double merge_radius,
+                     bool distributed)
     : setup_(p), dim_(dim), weights_(p, dim) {
-  const std::optional<depth::Engine> engine = engine_of(p, tokens, dim);
-  if (asks_linear(p) && engine != p.engine) throw Error(engine_refusal(p, tokens, dim));
-  if (!engine) {
-    auto layers =
-        std::make_unique<depth::LayerFlow>(architecture_of(p, dim, weights_.at(0)), tokens);
-    layers_ = layers.get();
-    flow_ = std::move(layers);
-    observed_ = energy_attention(p, dim);
-  } else {
-    observed_ = attention_of(p, dim, weights_.at(0));
-    if (*engine != depth::Engine::dense) {
-      flow_ = linear_flow(p, *engine, tokens, dim);
-    } else {
-      auto plain = std::make_unique<depth::AttentionFlow>(observed_, tokens, merge_radius);
-      plain->set_precision(p.precision);
-      plain_ = plain.get();
-      if (distributed) {
-        whole_ = std::move(plain);
-        flow_ = std::make_unique<depth::DistributedFlow>(observed_, tokens);
-      } else {
-        flow_ = std::move(plain);
-      }
-    }
-  }
+  depth::TokenFlowSetup setup{.architecture = architecture_of(p, dim, weights_.at(0)),
+                              .tokens = tokens,
+                              .engine = engine_of(p, tokens, dim),
+                              .accuracy = p.accuracy,
+                              .precision = p.precision,
+                              .merge_radius = merge_radius,
+                              .adaptive = is_adaptive(p)};
+  if (asks_linear(p) && setup.engine != p.engine) throw Error(engine_refusal(p, tokens, dim));
+  observed_ = setup.engine ? depth::plain_attention(setup.architecture) : energy_attention(p, dim);
   logit_bound_ = observed_.logit_bound();
+  if (distributed) whole_ = depth::make_token_flow(setup);
+  setup.shared = distributed;
+  flow_ = depth::make_token_flow(std::move(setup));
+  plain_ = dynamic_cast<const depth::AttentionFlow*>(&whole());
+  layers_ = dynamic_cast<depth::LayerFlow*>(flow_.get());
 }
 
 std::vector<double> FlowModel::tokens_at(const flow::Step& step, double theta) {
@@ -134,9 +100,9 @@ void FlowModel::enter(const flow::Time& now, std::vector<double>& state) {
   if (setup_.redraw == 0) return;
   // A run resumed at its end has no period left to enter: it is still in the one before.
   const bool ended = !(now < flow::Time(setup_.time));
-  FlowWeights w = weights_.at(ended ? period_before(now)
-                                    : static_cast<std::uint64_t>(std::floor(
-                                          now.value() / setup_.redraw * (1 + 1e-12))));
+  FlowWeights w = weights_.at(
+      ended ? period_before(now)
+            : static_cast<std::uint64_t>(std::floor(now.value() / setup_.redraw * (1 + 1e-12))));
   layers_->set_weights(std::move(w.heads), std::move(w.output), std::move(w.block));
 }
 

@@ -12,6 +12,7 @@
 
 #include "attractor/depth/attention_flow.hpp"
 #include "attractor/depth/layer_flow.hpp"
+#include "attractor/depth/make_token_flow.hpp"
 #include "attractor/flow/run.hpp"
 #include "attractor/lab/flow/flow_setup.hpp"
 #include "attractor/lab/flow/flow_weights.hpp"
@@ -65,7 +66,7 @@ class FlowModel {
   std::size_t dim_;
   WeightSource weights_;
   std::unique_ptr<depth::TokenFlow> flow_;
-  std::unique_ptr<depth::AttentionFlow> whole_;  // beside a distributed flow: it observes
+  std::unique_ptr<depth::TokenFlow> whole_;      // beside a distributed flow: it observes
   const depth::AttentionFlow* plain_ = nullptr;  // whole(), if it coalesces
   depth::LayerFlow* layers_ = nullptr;           // flow(), if its weights may be redrawn
   Attention observed_;                           // what energy and entropy are measured with

@@ -165,14 +165,6 @@ void add_outputs(FlowSetup& p, ParameterList& l) {
       .within(1, 1e7);
 }
 
-depth::EngineTask engine_task(const FlowSetup& p, std::size_t tokens, std::size_t dim) {
-  return {.rule = p.dynamics,
-          .beta = p.beta,
-          .accuracy = p.accuracy,
-          .tokens = tokens,
-          .dim = dim};
-}
-
 }  // namespace
 
 std::span<const std::string_view> names(Spacing) {
@@ -224,17 +216,19 @@ double cluster_cosine_of(const FlowSetup& p) {
 }
 
 std::optional<Engine> engine_of(const FlowSetup& p, std::size_t tokens, std::size_t dim) {
-  if (!is_plain(p)) return {};
-  const bool identity = p.space == Geometry::sphere && p.query.identity() && p.key.identity() &&
-                        p.value.identity() && stepper_of(p) != flow::Method::layers &&
-                        std::isfinite(end_of(p).mantissa());
-  const bool worth = tokens >= depth::kManyTokens && end_of(p) <= flow::Time(1e4) &&
-                     !p.merge_radius && p.precision == Precision::f64;
-  if (!identity || (!p.engine && !worth)) return Engine::dense;
-  depth::EngineTask task = engine_task(p, tokens, dim);
-  task.tokens = std::max(tokens, depth::kManyTokens);
-  if (!p.engine) return depth::fastest(task);
-  return can(*p.engine, task) ? *p.engine : Engine::dense;
+  const flow::Time end = end_of(p);
+  return depth::choose(
+      {.rule = p.dynamics,
+       .beta = p.beta,
+       .accuracy = p.accuracy,
+       .tokens = tokens,
+       .dim = dim,
+       .plain = is_plain(p),
+       .fields = p.space == Geometry::sphere && p.query.identity() && p.key.identity() &&
+                 p.value.identity() && stepper_of(p) != flow::Method::layers &&
+                 std::isfinite(end.mantissa()),
+       .worthy = end <= flow::Time(1e4) && !p.merge_radius && p.precision == Precision::f64},
+      p.engine);
 }
 
 bool asks_linear(const FlowSetup& p) { return p.engine && *p.engine != Engine::dense; }
@@ -257,7 +251,9 @@ std::string engine_refusal(const FlowSetup& p, std::size_t tokens, std::size_t d
   if (std::isinf(p.time)) return needs("a finite time", "inf");
   const bool fits = circle ? dim == 2 : moments ? dim >= 3 && dim <= 8 : dim == 3;
   if (!fits)
-    return needs(fmt::format("tokens of dimension {}", circle ? "2" : moments ? "3 to 8" : "3"),
+    return needs(fmt::format("tokens of dimension {}", circle    ? "2"
+                                                       : moments ? "3 to 8"
+                                                                 : "3"),
                  fmt::to_string(dim));
   if (p.accuracy < depth::kFinestSphere && !circle)
     return fmt::format("accuracy = {} is out of reach of engine {}; allowed: {} to 1e-4",

@@ -239,7 +239,8 @@ void take(const Objective& objective, const Training& run, SelectRecord& r) {
   r.time = run.progress().time;
   r.steps = run.progress().steps;
   r.rejected = run.progress().rejected;
-  r.saturated = r.status == flow::Status::complete && p.optimizer != Optimizer::flow && r.steps < p.steps;
+  r.saturated =
+      r.status == flow::Status::complete && p.optimizer != Optimizer::flow && r.steps < p.steps;
   r.at_minimum = run.at_minimum();
   r.weights = run.weights();
   r.lock_in = run.lock_in();
@@ -266,6 +267,38 @@ void train_others(const Objective& objective, const Context& context, SelectReco
     other.cosine = other.svm.feasible() ? cosine(run.weights(), other.svm.solution) : kNone;
     r.others.push_back(std::move(other));
   }
+}
+
+/// u: what tokens are multiplied with, n x d or d.
+std::vector<double> leads(const SelectRecord& r, std::span<const double> u, double length) {
+  const Problem& p = r.problem;
+  std::vector<double> result;
+  for (std::size_t i = 0; i < r.selected.size(); ++i) {
+    const auto own = u.size() > p.dim ? u.subspan(i * p.dim, p.dim) : u;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t t = 0; t < p.tokens; ++t)
+      if (t != r.selected[i])
+        least = std::min(least, dot(p.token(i, r.selected[i]), own) - dot(p.token(i, t), own));
+    result.push_back(least / length);
+  }
+  return result;
+}
+
+std::vector<double> final_leads(const SelectRecord& r, const Objective& objective) {
+  std::vector<double> weights = r.weights;
+  std::span<const double> attention = r.attention;
+  if (!r.svm || weights.size() != objective.dim()) return {};
+  if (!r.trained && r.svm->feasible()) {
+    const Block& first = objective.blocks()[0];
+    attention = r.svm->solution;
+    if (first.size != attention.size()) return {};  // K and Q
+    std::copy(attention.begin(), attention.end(),
+              weights.begin() + static_cast<std::ptrdiff_t>(first.begin));
+  }
+  if (!(norm(attention) > 0)) return {};
+  Evaluation e;
+  objective.evaluate(weights, e);
+  return leads(r, e.query, norm(attention));
 }
 
 std::vector<std::size_t> given_choice(const SelectSetup& p, const Problem& problem) {
@@ -308,8 +341,8 @@ training::Problem prepared(const SelectSetup& p, training::Problem problem) {
   (void)indices(p.relaxed, problem.inputs, "relaxed");
   for (const std::vector<double>& start : p.starts.values)
     if (start.size() != problem.dim)
-      throw Error(fmt::format("starts: a start has {} numbers; p has {}", start.size(),
-                              problem.dim));
+      throw Error(
+          fmt::format("starts: a start has {} numbers; p has {}", start.size(), problem.dim));
   return problem;
 }
 
@@ -322,11 +355,9 @@ SelectRecord run_select(const SelectSetup& p, const Context& context) {
   return run_select(p, prepared(p), context);
 }
 
-SelectRecord run_select(const SelectSetup& p, training::Problem problem,
-                        const Context& context) {
+SelectRecord run_select(const SelectSetup& p, training::Problem problem, const Context& context) {
   SelectRecord r{.setup = p, .problem = std::move(problem)};
-  const Objective objective(r.problem, p.loss,
-                            training::Trained(p.train));
+  const Objective objective(r.problem, p.loss, training::Trained(p.train));
   r.blocks.assign(objective.blocks().begin(), objective.blocks().end());
   describe_scores(objective, r);
   std::optional<Training> run;
@@ -352,6 +383,7 @@ SelectRecord run_select(const SelectSetup& p, training::Problem problem,
   observe_attention(e, r.problem.tokens, r.selected, end);
   r.softmax_min = end.softmax_min;
   solve_margins(objective, e, context, r);
+  r.leads = final_leads(r, objective);
   train_others(objective, context, r);
   if (context.stop && context.stop()) r.status = flow::Status::interrupted;
   if (!run || r.status == flow::Status::interrupted) return r;

@@ -59,6 +59,9 @@ struct SelectRecord {
   bool equal_others = true;  // and all its others have the same score
   std::vector<std::size_t> selected{};
   std::vector<flow::Time> lock_in{};  // when each input selected its token for good
+  /// Least lead of the selected token over another, for each input: of the weights reached or,
+  /// without training, of the max-margin solution; for weights of length one. Empty: none.
+  std::vector<double> leads{};
 
   std::optional<training::MaxMargin> svm{};      // of the selected tokens
   std::optional<training::MaxMargin> relaxed{};  // joint training: with non-support inputs relaxed
