@@ -5,6 +5,7 @@
 #include <numbers>
 #include <utility>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/lab/select/example_parameters.hpp"
 #include "attractor/lab/select/select_training.hpp"
 #include "papers/directions.hpp"
@@ -29,7 +30,7 @@ SelectMoment observe(const SelectRecord& r, const Objective& objective, const la
   m.loss = objective.loss(e);
   m.attention_norm = norm(attention);
   m.head_norm = norm(objective.head_weights(at.weights));
-  m.cosine = r.svm->feasible() ? cosine(attention, r.svm->solution) : NAN;
+  m.cosine = r.svm->feasible() ? cosine(attention, r.svm->solution) : kNan;
   m.softmax_min = 1;
   const std::size_t inputs = r.problem.inputs;
   for (std::size_t i = 0; i < inputs; ++i) {
@@ -64,8 +65,7 @@ SelectRecord select(const SelectSetup& parameters, const Effort& effort) {
 
 SelectRecord train(const SelectSetup& p, training::Problem problem, const Effort& effort) {
   SelectRecord r{.setup = p, .problem = std::move(problem)};
-  const Objective objective(r.problem, p.loss,
-                            training::Trained(p.train));
+  const Objective objective(r.problem, p.loss, training::Trained(p.train));
   r.blocks.assign(objective.blocks().begin(), objective.blocks().end());
   const lab::Context context = context_of(effort);
   lab::Training run(r.setup, objective, context, objective.start());
@@ -82,7 +82,7 @@ SelectRecord train(const SelectSetup& p, training::Problem problem, const Effort
   r.softmax = e.weight;
   r.loss = objective.loss(e);
   r.svm = training::AttSvm(objective, p.mirror).solve(r.selected);
-  r.cosine = r.svm->feasible() ? cosine(r.attention, r.svm->solution) : NAN;
+  r.cosine = r.svm->feasible() ? cosine(r.attention, r.svm->solution) : kNan;
   for (const lab::Moment& at : run.moments()) {
     r.series.push_back(observe(r, objective, at, e));
     r.trajectory.insert(r.trajectory.end(), at.weights.begin(), at.weights.end());

@@ -5,11 +5,11 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "attractor/attention/logits.hpp"
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/space/space.hpp"
 
 namespace attractor {
@@ -17,8 +17,6 @@ namespace {
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Array = Eigen::Map<const Eigen::ArrayXd>;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Eigen::Map<const Matrix> as_matrix(std::span<const double> data, std::size_t columns) {
   return {data.data(), static_cast<Eigen::Index>(data.size() / columns),

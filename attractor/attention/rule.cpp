@@ -1,7 +1,8 @@
 #include "attractor/attention/rule.hpp"
 
 #include <cmath>
-#include <limits>
+
+#include "attractor/base/numbers.hpp"
 
 namespace attractor {
 
@@ -18,7 +19,6 @@ std::span<const std::string_view> names(RadialKernel) {
 }
 
 double log_kernel(RadialKernel kernel, double beta, double squared_distance) {
-  constexpr double kOutside = -std::numeric_limits<double>::infinity();
   switch (kernel) {
     case RadialKernel::gaussian:
       return -beta * squared_distance / 2;
@@ -28,12 +28,12 @@ double log_kernel(RadialKernel kernel, double beta, double squared_distance) {
       return -std::log1p(beta * squared_distance);
     case RadialKernel::epanechnikov: {
       const double lost = beta * squared_distance / 2;
-      return lost < 1 ? std::log1p(-lost) : kOutside;
+      return lost < 1 ? std::log1p(-lost) : -kInfinity;
     }
     case RadialKernel::indicator:
-      return beta * squared_distance <= 1 ? 0 : kOutside;
+      return beta * squared_distance <= 1 ? 0 : -kInfinity;
   }
-  return kOutside;
+  return -kInfinity;
 }
 
 }  // namespace attractor

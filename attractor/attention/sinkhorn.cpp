@@ -6,6 +6,7 @@
 #include <span>
 
 #include "attractor/base/dense.hpp"
+#include "attractor/base/numbers.hpp"
 
 namespace attractor {
 namespace {
@@ -32,7 +33,7 @@ double largest_error(std::span<const double> potential, std::span<const double> 
   double error = 0;
   for (std::size_t i = 0; i < potential.size(); ++i) {
     const double one = std::abs(std::expm1(potential[i] + log_sums[i]));
-    error = std::max(error, std::isfinite(one) ? one : std::numeric_limits<double>::infinity());
+    error = std::max(error, std::isfinite(one) ? one : kInfinity);
   }
   return error;
 }

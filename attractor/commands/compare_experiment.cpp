@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <limits>
 #include <utility>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/commands/registry.hpp"
 #include "attractor/mean_field/distances.hpp"
 #include "attractor/space/space.hpp"
@@ -43,7 +43,7 @@ std::vector<double> read_times(const RunInput& input, const std::string& name,
   refuse(times.size() != snapshots,
          fmt::format("{} has {} times for {} snapshots", name, times.size(), snapshots));
   for (const double t : times)  // t = 0 is -infinity here
-    refuse(std::isnan(t) || t == std::numeric_limits<double>::infinity(),
+    refuse(std::isnan(t) || t == kInfinity,
            fmt::format("{} holds a snapshot at log10_time {}", name, t));
   refuse(!std::is_sorted(times.begin(), times.end()),
          fmt::format("{} holds snapshots that are not in the order of time", name));
@@ -128,8 +128,7 @@ std::vector<double> distances(std::span<const double> a, std::span<const double>
     for (std::size_t c = 0; c < dim; ++c) mean[c] += a[i * dim + c] - b[i * dim + c];
   }
   const double n = static_cast<double>(tokens);
-  return {sum / n, largest, norm(mean) / n,
-          dim == 2 ? wasserstein(a, b) : std::numeric_limits<double>::quiet_NaN()};
+  return {sum / n, largest, norm(mean) / n, dim == 2 ? wasserstein(a, b) : kNan};
 }
 
 PageFigure distance_figure(const Table& table) {

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <numbers>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/commands/registry.hpp"
 #include "attractor/lab/number_list.hpp"
 #include "attractor/reductions/equiangular_layers.hpp"
@@ -23,7 +23,6 @@ using meanfield::EquiangularFlow;
 using meanfield::EquiangularLayer;
 using report::Series;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kMostLevel = 1 - 1e-15;
 
 /// One scheme over the whole depth.
@@ -65,8 +64,7 @@ Equiangular problem(const ForecastSetup& p, Normalisation norm) {
           .deepnorm_scale = p.deepnorm_scale > 0 ? p.deepnorm_scale : std::pow(2 * depth, 0.25)};
 }
 
-Forecast forecast(const ForecastSetup& p, Normalisation norm,
-                  const std::vector<double>& levels) {
+Forecast forecast(const ForecastSetup& p, Normalisation norm, const std::vector<double>& levels) {
   const Equiangular e = problem(p, norm);
   const EquiangularFlow flow(e);
   Forecast f{.norm = norm,
@@ -262,21 +260,29 @@ ParameterList list(ForecastSetup& p) {
   l.add("norm", p.norm, "the scheme to put in front; all are computed");
   l.add("beta", p.beta, "inverse temperature of attention").within(0, 1e6);
   l.add("tokens", p.tokens, "tokens in the context").within(2, 1e30);
-  l.add("rho0", p.rho0, "mean cosine of tokens before the first layer, at least -1/(n-1) and below 1").within(-1, 1);
+  l.add("rho0", p.rho0,
+        "mean cosine of tokens before the first layer, at least -1/(n-1) and below 1")
+      .within(-1, 1);
   l.add("step", p.step, "weight of attention in a layer").within(1e-9, 1e6);
-  l.add("levels", p.levels, "cosines whose layers are asked for").within(-1, kMostLevel).allow("comma-separated numbers from -1 to below 1");
+  l.add("levels", p.levels, "cosines whose layers are asked for")
+      .within(-1, kMostLevel)
+      .allow("comma-separated numbers from -1 to below 1");
   l.group("Normalisation");
   l.add("alpha", p.alpha, "ngpt: rate towards attention").above(0, 1e6);
-  l.add("switch-layer", p.switch_layer, "mix: layers that are post-norm, 0: a quarter of the depth").within(0, 100000);
-  l.add("deepnorm-scale", p.deepnorm_scale, "deepnorm: factor of the residual stream, from 1e-6; 0: (2 depth)^(1/4)").within(0, 1e6);
+  l.add("switch-layer", p.switch_layer, "mix: layers that are post-norm, 0: a quarter of the depth")
+      .within(0, 100000);
+  l.add("deepnorm-scale", p.deepnorm_scale,
+        "deepnorm: factor of the residual stream, from 1e-6; 0: (2 depth)^(1/4)")
+      .within(0, 1e6);
   return l;
 }
 
 Result ask(const ForecastSetup& p, const Context& /*context*/) {
-  auto all = std::make_shared<Forecasts>(Forecasts{
-      .setup = p, .levels = p.levels.values, .all = {}});
+  auto all =
+      std::make_shared<Forecasts>(Forecasts{.setup = p, .levels = p.levels.values, .all = {}});
   std::sort(all->levels.begin(), all->levels.end());
-  for (const Normalisation n : every<Normalisation>()) all->all.push_back(forecast(p, n, all->levels));
+  for (const Normalisation n : every<Normalisation>())
+    all->all.push_back(forecast(p, n, all->levels));
   Result answer{.title = "forecast of collapse", .headline = headline(*all)};
   add_values(*all, answer);
   answer.tables = {scheme_table(*all), curve_table(*all)};

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/commands/registry.hpp"
 #include "attractor/depth/batch_flow.hpp"
 #include "attractor/lab/number_list.hpp"
@@ -18,8 +18,6 @@ namespace {
 
 using depth::BatchPlan;
 using depth::BatchResult;
-
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 double end_of(const PhaseSetup& p) {
   if (p.time > 0) return p.time;
@@ -54,7 +52,7 @@ double equiangular_time(const PhaseSetup& p, double beta) {
   const meanfield::EquiangularFlow flow(
       {.tokens = static_cast<double>(p.tokens), .beta = beta, .rule = p.dynamics});
   const meanfield::Arrival arrival = flow.arrival(p.threshold);
-  return arrival.status == meanfield::Arrival::Status::reached ? arrival.time() : kNone;
+  return arrival.status == meanfield::Arrival::Status::reached ? arrival.time() : kNan;
 }
 
 /// When the fraction first reaches one half, between output times linearly; NaN: not in this run.
@@ -66,7 +64,7 @@ double half_time(const BatchPlan& plan, const BatchResult& r, std::size_t beta) 
     t0 = plan.outputs[k];
     f0 = f;
   }
-  return kNone;
+  return kNan;
 }
 
 Table diagram(const BatchPlan& plan, const BatchResult& r) {
@@ -92,8 +90,8 @@ Table curves(const PhaseSetup& p, const BatchPlan& plan, const BatchResult& r) {
   return table;
 }
 
-std::vector<PageFigure> figures(const PhaseSetup& p, const BatchPlan& plan,
-                                const BatchResult& r, const Table& curve_table) {
+std::vector<PageFigure> figures(const PhaseSetup& p, const BatchPlan& plan, const BatchResult& r,
+                                const Table& curve_table) {
   if (plan.betas.size() < 2 || plan.outputs.size() < 2) return {};
   report::Heat heat{.x = plan.betas, .y = plan.outputs, .value = {}, .label = "fraction of pairs"};
   for (std::size_t k = 0; k < plan.outputs.size(); ++k)
@@ -101,7 +99,7 @@ std::vector<PageFigure> figures(const PhaseSetup& p, const BatchPlan& plan,
   report::Series theory = report::curve(report::kVermillion, 3);
   theory.title = "equiangular tokens";
   for (const std::vector<double>& row : curve_table.rows)
-    report::add_point(theory, row[0], row[2] <= end_of(p) ? row[2] : kNone);
+    report::add_point(theory, row[0], row[2] <= end_of(p) ? row[2] : kNan);
   report::Panel panel{.x = {.label = "inverse temperature β"},
                       .y = {.label = "time t"},
                       .heat = std::move(heat),
@@ -119,19 +117,26 @@ std::vector<PageFigure> figures(const PhaseSetup& p, const BatchPlan& plan,
 ParameterList list(PhaseSetup& p) {
   ParameterList l;
   l.group("Model");
-  l.add("dynamics", p.dynamics, "softmax (sa) or unnormalised (usa) attention").among({Rule::softmax, Rule::unnormalised});
+  l.add("dynamics", p.dynamics, "softmax (sa) or unnormalised (usa) attention")
+      .among({Rule::softmax, Rule::unnormalised});
   l.add("tokens", p.tokens, "tokens of each system").within(2, 512);
   l.add("dim", p.dim, "dimension; the tokens start uniformly on the unit sphere").within(2, 1e6);
-  l.add("beta", p.beta, "inverse temperatures, ascending").within(0, 1e4).allow("numbers from 0 to 1e4, comma-separated, or from:to:count");
+  l.add("beta", p.beta, "inverse temperatures, ascending")
+      .within(0, 1e4)
+      .allow("numbers from 0 to 1e4, comma-separated, or from:to:count");
   l.add("threshold", p.threshold, "cosine from which on a pair counts as one").within(-1, 1);
   l.group("Sampling");
   l.add("time", p.time, "end; 0: 30 for sa, 1 for usa").within(0, 1e6);
   l.add("outputs", p.outputs, "times at which pairs are counted, evenly spaced").within(1, 1e5);
-  l.add("scheme", p.scheme, "layers: x <- normalise(x + step A), as published; euler, rk4: the flow");
-  l.add("step", p.step, "of time; usa divides it by max(1, sqrt(beta) e^(beta - 1/2))").within(1e-6, 1);
+  l.add("scheme", p.scheme,
+        "layers: x <- normalise(x + step A), as published; euler, rk4: the flow");
+  l.add("step", p.step, "of time; usa divides it by max(1, sqrt(beta) e^(beta - 1/2))")
+      .within(1e-6, 1);
   l.add("replicates", p.replicates, "systems for each beta").within(1, 1e8);
   l.add("seed", p.seed, "of the starts");
-  l.add("first-replicate", p.first_replicate, "number of the first start: parts of one diagram share a seed").within(0, 1e15);
+  l.add("first-replicate", p.first_replicate,
+        "number of the first start: parts of one diagram share a seed")
+      .within(0, 1e15);
   return l;
 }
 

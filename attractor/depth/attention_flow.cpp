@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <utility>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/depth/balance.hpp"
 #include "attractor/depth/coalescence/coalesce.hpp"
@@ -44,7 +44,7 @@ double AttentionFlow::fitting_log_unit(std::span<const double> state, double pre
   const std::size_t dim = attention_.dim, n = groups_.count();
   if (n < 2) return present;
   if (attention_.by_distance()) {  // the nearest pair moves fastest
-    std::vector<double> nearest(n, std::numeric_limits<double>::infinity());
+    std::vector<double> nearest(n, kInfinity);
     parallel_for(n, 64, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i)
         for (std::size_t j = 0; j < i; ++j)

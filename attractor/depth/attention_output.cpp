@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/base/threads.hpp"
 
 namespace attractor::depth {
@@ -58,7 +58,7 @@ void attention_output(const Attended& tokens, double log_unit, bool tangent,
 double log_fastest(const Attended& tokens) {
   const AttentionSums& sums = tokens.sums;
   const std::size_t dim = tokens.attention.dim;
-  double fastest = -std::numeric_limits<double>::infinity();
+  double fastest = -kInfinity;
   for (std::size_t i = 0; i < tokens.masses.size(); ++i) {
     const double log_z = tokens.attention.rule == Rule::softmax
                              ? sums.log_partition(i, tokens.masses[i])

@@ -5,19 +5,18 @@
 #include <limits>
 #include <vector>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/depth/attention_output.hpp"
 
 namespace attractor::depth {
 namespace {
 
-constexpr double kNothing = -std::numeric_limits<double>::infinity();
-
 /// ln of a sum of exponentials that come one by one.
 class LogSum {
  public:
   void add(double log) {
-    if (log == kNothing) return;
+    if (log == -kInfinity) return;
     if (log > top_) {
       sum_ = sum_ * std::exp(top_ - log) + 1;
       top_ = log;
@@ -25,10 +24,10 @@ class LogSum {
       sum_ += std::exp(log - top_);
     }
   }
-  double value() const { return sum_ > 0 ? top_ + std::log(sum_) : kNothing; }
+  double value() const { return sum_ > 0 ? top_ + std::log(sum_) : -kInfinity; }
 
  private:
-  double top_ = kNothing, sum_ = 0;
+  double top_ = -kInfinity, sum_ = 0;
 };
 
 std::vector<double> image(const std::vector<double>& matrix, std::span<const double> x,

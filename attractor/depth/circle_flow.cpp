@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <numeric>
 #include <utility>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/depth/field_weights.hpp"
 
 namespace attractor::depth {
@@ -75,8 +75,8 @@ kernels::CircleFieldSummary CircleFlow::evaluate(std::span<const double> angles,
   if (summary.in_order) return summary;
   doubtful_ = true;
   if (!finite(angles)) {
-    std::fill(out.mean.begin(), out.mean.end(), std::numeric_limits<double>::quiet_NaN());
-    std::fill(out.pull.begin(), out.pull.end(), std::numeric_limits<double>::quiet_NaN());
+    std::fill(out.mean.begin(), out.mean.end(), kNan);
+    std::fill(out.pull.begin(), out.pull.end(), kNan);
     return summary;
   }
   const Sorted sorted(angles);
@@ -135,7 +135,7 @@ std::vector<double> CircleFlow::expand(std::span<const double> angles) const {
 
 double CircleFlow::log_energy(std::span<const double> angles) const {
   const kernels::CircleFieldSummary summary = evaluate(angles, {});
-  if (!summary.in_order) return std::numeric_limits<double>::quiet_NaN();
+  if (!summary.in_order) return kNan;
   if (settings_.beta == 0) return std::log(0.5 * summary.order * summary.order);
   return settings_.beta + std::log(summary.energy / (2 * settings_.beta));
 }

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <limits>
 #include <utility>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/kernels/dense/block_rows.hpp"
 #include "attractor/kernels/dense/logit_panels.hpp"
@@ -135,7 +135,7 @@ void DistributedFlow::output(std::span<const double> state, double log_unit, boo
 
 double DistributedFlow::closest_squared(std::span<const double> state) const {
   const std::size_t dim = attention_.dim;
-  std::vector<double> nearest(own_.size(), std::numeric_limits<double>::infinity());
+  std::vector<double> nearest(own_.size(), kInfinity);
   const std::vector<double> mine = packed(state);
   around(mine, [&](bool is_own, const Packet& block, const std::function<void()>& nudge) {
     parallel_for(own_.size(), 64, [&](std::size_t begin, std::size_t end) {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/depth/moments_flow.hpp"
 
 namespace attractor::depth {
@@ -34,12 +34,11 @@ bool can(Engine engine, const EngineTask& task) {
 double moments_over_dense(const EngineTask& task) {
   // Nanoseconds of one pair by dense rows, on one core, d = 3 .. 8.
   constexpr double kPairs[] = {0.4, 0.53, 0.7, 0.69, 0.7, 0.7};
-  constexpr double kNever = std::numeric_limits<double>::infinity();
-  if (task.dim < 3 || task.dim > 8 || task.accuracy < kFinestSphere) return kNever;
+  if (task.dim < 3 || task.dim > 8 || task.accuracy < kFinestSphere) return kInfinity;
   const kernels::PowerMomentsCost cost = moments_cost(
       {.rule = task.rule, .beta = task.beta, .accuracy = task.accuracy, .dim = task.dim},
       task.tokens);
-  if (!cost.possible) return kNever;
+  if (!cost.possible) return kInfinity;
   const auto n = static_cast<double>(task.tokens);
   return (cost.token_ns + cost.fixed_ns / n) / (kPairs[task.dim - 3] * n);
 }

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <utility>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/depth/field_weights.hpp"
 
@@ -81,7 +81,7 @@ kernels::SphereFieldSummary FieldFlow<Field>::evaluate(std::span<const double> s
   scattered_ |= summary.scattered;
   if (summary.on_sphere) return summary;
   for (const auto& values : {out.pull, out.mean, out.partition, out.along})
-    std::fill(values.begin(), values.end(), std::numeric_limits<double>::quiet_NaN());
+    std::fill(values.begin(), values.end(), kNan);
   return summary;
 }
 
@@ -161,7 +161,7 @@ std::vector<double> FieldFlow<Field>::expand(std::span<const double> state) cons
 template <class Field>
 double FieldFlow<Field>::log_energy(std::span<const double> state) const {
   const kernels::SphereFieldSummary summary = field_.evaluate(state, weights_, {});
-  if (!summary.on_sphere) return std::numeric_limits<double>::quiet_NaN();
+  if (!summary.on_sphere) return kNan;
   if (settings_.beta == 0) return std::log(0.5 * summary.order * summary.order);
   return settings_.beta + std::log(summary.energy / (2 * settings_.beta));
 }

@@ -6,12 +6,12 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "attractor/attention/attention_layer.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/depth/coalescence/token_groups.hpp"
 #include "attractor/flow/flow.hpp"
 
@@ -49,9 +49,7 @@ class TokenFlow : public flow::Flow {
   virtual void restore_order(std::vector<std::uint32_t> /*order*/) {}
 
   /// ln of the energy of all pairs where it costs no more than a velocity; else NaN.
-  virtual double log_energy(std::span<const double> /*state*/) const {
-    return std::numeric_limits<double>::quiet_NaN();
-  }
+  virtual double log_energy(std::span<const double> /*state*/) const { return kNan; }
   /// Mean entropy of the rows of each head, nats; empty for plain attention.
   virtual std::vector<double> head_entropies(const flow::Time& /*now*/,
                                              std::span<const double> /*state*/) const {

@@ -10,6 +10,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/drawing/gnuplot.hpp"
 
 namespace attractor::report {
@@ -73,7 +74,7 @@ Range heat_range(const std::vector<double>& at, const Axis& axis) {
 
 // The range of an axis: as given, or around the data, never empty.
 Range range(const Panel& panel, const Axis& axis, std::vector<double> Series::*values) {
-  double low = std::numeric_limits<double>::infinity(), high = -low;
+  double low = kInfinity, high = -low;
   for (const Series& series : panel.series) {
     for (const double value : series.*values) {
       if (drawable(value, axis)) low = std::min(low, value), high = std::max(high, value);

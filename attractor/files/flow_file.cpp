@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/files/hdf5.hpp"
 #include "attractor/lab/json.hpp"
 
@@ -15,8 +15,7 @@ namespace attractor::lab {
 FlowRecord read_flow(const std::filesystem::path& run) {
   const Hdf5Reader file(std::filesystem::is_directory(run) ? run / "result.h5" : run);
   if (!file.exists("/snapshots/positions"))
-    throw Error(fmt::format("{} holds no snapshots; a film needs a run of flow",
-                            run.string()));
+    throw Error(fmt::format("{} holds no snapshots; a film needs a run of flow", run.string()));
   const Array positions = file.read("/snapshots/positions");
   const std::vector<double> times = file.read("/snapshots/log10_time").data,
                             clusters = file.read("/snapshots/clusters").data;
@@ -27,7 +26,7 @@ FlowRecord read_flow(const std::filesystem::path& run) {
   for (const double x : positions.data)
     if (!std::isfinite(x)) throw Error(fmt::format("{} holds the position {}", run.string(), x));
   for (const double t : times)  // t = 0 is -infinity here
-    if (std::isnan(t) || t == std::numeric_limits<double>::infinity())
+    if (std::isnan(t) || t == kInfinity)
       throw Error(fmt::format("{} holds a snapshot at log10_time {}", run.string(), t));
   for (const double label : clusters)
     if (!(label >= 0 && label < static_cast<double>(positions.shape[1])))
@@ -35,8 +34,9 @@ FlowRecord read_flow(const std::filesystem::path& run) {
                               positions.shape[1] - 1));
   FlowRecord record{.tokens = positions.shape[1], .dim = positions.shape[2]};
   const Json parameters = Json::parse_or_null(file.text_attribute("/", "parameters"));
-  if (parameters.is_object()) record.setup.space =
-        find_named<depth::Geometry>(parameters.value("space", "sphere")).value_or(depth::Geometry::sphere);
+  if (parameters.is_object())
+    record.setup.space = find_named<depth::Geometry>(parameters.value("space", "sphere"))
+                             .value_or(depth::Geometry::sphere);
   const std::size_t size = record.tokens * record.dim;
   for (std::size_t k = 0; k < frames; ++k) {
     const auto begin = static_cast<std::ptrdiff_t>(k * size),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/base/scratch.hpp"
 #include "attractor/flow/lengths.hpp"
 
@@ -95,7 +96,7 @@ class Loop {
   // Near an equilibrium steps follow the pulls, not the little that is left of them: explicit steps
   // longer than that would stir the state up to the tolerance.
   bool settled(double speed) {
-    longest_step_ = std::numeric_limits<double>::infinity();
+    longest_step_ = kInfinity;
     pull_ = 0;
     if (noisy_ || !flow_.autonomous()) return false;
     const std::span<const double> drift = stepper_.drift(flow_, p_.time, p_.state, p_.log_unit);
@@ -267,8 +268,8 @@ class Loop {
   Stepper stepper_;
   std::uint64_t fixed_steps_ = 0;
   double fixed_step_ = 0, last_step_ = 0, noise_share_ = 0;
-  bool passes_end_ = false;                                                   // the last layer
-  double longest_step_ = std::numeric_limits<double>::infinity(), pull_ = 0;  // in balance
+  bool passes_end_ = false;                     // the last layer
+  double longest_step_ = kInfinity, pull_ = 0;  // in balance
   bool noisy_ = false;
 };
 

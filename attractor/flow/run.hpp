@@ -22,17 +22,17 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <span>
 #include <vector>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/flow/flow.hpp"
 #include "attractor/flow/status.hpp"
 #include "attractor/flow/stepper.hpp"
 
 namespace attractor::flow {
 
-inline const Time kForever{std::numeric_limits<double>::infinity()};
+inline const Time kForever{kInfinity};
 
 /// How many steps of a fixed-step method lead from time 0 to `end`. `whole`: the last one is a full
 /// step too, to within the rounding of both numbers.

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/flow/lengths.hpp"
 
@@ -216,7 +217,7 @@ double Stepper::error_norm(const std::vector<double>& weights) const {
   std::vector<double> block_error((points + grain(dim) - 1) / grain(dim), 0.0);
   parallel_for(points, grain(dim), [&](std::size_t begin, std::size_t end) {
     if (!finite(std::span(next_).subspan(begin * dim, (end - begin) * dim)))
-      block_error[begin / grain(dim)] = std::numeric_limits<double>::quiet_NaN();
+      block_error[begin / grain(dim)] = kNan;
     else if (!weights.empty())
       block_error[begin / grain(dim)] =
           largest_error(*space_, weights, h_, stage_, next_, begin, end);

@@ -18,7 +18,6 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +26,7 @@
 #include <vector>
 
 #include "attractor/base/named.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/lab/inputs.hpp"
 
 namespace attractor::lab {
@@ -52,8 +52,8 @@ struct Parameter {
   std::string group;  // heading in --help
   std::string help;
   Target target;
-  double least = -std::numeric_limits<double>::infinity();
-  double most = std::numeric_limits<double>::infinity();
+  double least = -kInfinity;
+  double most = kInfinity;
   bool above_least = false;          // the lower end itself is not allowed
   bool below_most = false;           // nor the upper one
   std::vector<std::string> choices;  // the words that are allowed, where others are not
@@ -75,7 +75,7 @@ struct Parameter {
   // ---- In a list.
   Parameter& within(double low, double high);
   Parameter& at_least(double low);
-  Parameter& above(double low, double high = std::numeric_limits<double>::infinity());
+  Parameter& above(double low, double high = kInfinity);
   /// Both ends excluded.
   Parameter& between(double low, double high);
   Parameter& allow(std::string text);                        // `words`

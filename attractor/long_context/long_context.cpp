@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 
 namespace attractor::meanfield {
 namespace {
@@ -194,14 +194,14 @@ ContextLimit context_limit(const ContextLayer& layer, ContextPhase weight, Conte
     const double kept = limit_weight(phase);  // at g = 1/2 half of the gap is left
     limit.output_cosine = a > 0 ? 0 : 1 - kept;
     limit.normalised_gain = std::sqrt(kept);
-    limit.slope = std::numeric_limits<double>::quiet_NaN();
+    limit.slope = kNan;
     return limit;
   }
   const double common = rho * b * q0 * (2 * c1 + b * q0), squared = c1 * c1 + common;
   limit.output_cosine = (c1 * c1 * rho + common) / squared;
   limit.normalised_gain = p0 / std::sqrt(p0 * p0 + rho * q0 * (1 + p0));
   limit.slope = weight == ContextPhase::critical
-                    ? std::numeric_limits<double>::infinity()
+                    ? kInfinity
                     : c1 * c1 / squared * (1 + (1 - rho) * b * q0 * (2 * c1 + b * q0) / squared);
   return limit;
 }

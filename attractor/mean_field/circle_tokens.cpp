@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/base/threads.hpp"
 
 namespace attractor::meanfield {
@@ -126,8 +126,7 @@ void CircleTokens::drift(std::span<const double> angles, double log_unit,
   parallel_for(angles.size(), kBlock, [&](std::size_t begin, std::size_t end) {
     if (stopped()) {
       std::fill(out.begin() + static_cast<std::ptrdiff_t>(begin),
-                out.begin() + static_cast<std::ptrdiff_t>(end),
-                std::numeric_limits<double>::quiet_NaN());
+                out.begin() + static_cast<std::ptrdiff_t>(end), kNan);
       return;
     }
     Lanes re, im, partition, unused;

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
-#include <limits>
 #include <numbers>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/flow/run.hpp"
@@ -47,7 +47,7 @@ double distance(double a, double b) { return std::abs(std::remainder(a - b, kTur
 
 /// From an angle of the first turn to the nearest of these, ascending ones; infinity without any.
 double to_nearest(double angle, const std::vector<double>& sorted) {
-  if (sorted.empty()) return std::numeric_limits<double>::infinity();
+  if (sorted.empty()) return kInfinity;
   const auto next = std::lower_bound(sorted.begin(), sorted.end(), angle);
   const double after = next == sorted.end() ? sorted.front() : *next;
   const double before = next == sorted.begin() ? sorted.back() : *(next - 1);

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
-#include <limits>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/flow/run.hpp"
 #include "attractor/mean_field/distances.hpp"
@@ -105,7 +105,7 @@ Slope log_slope(std::span<const double> n, std::span<const double> values,
     xx += weights[i] * x * x;
     xy += weights[i] * x * (std::log(values[i]) - y_mean);
   }
-  const double none = std::numeric_limits<double>::quiet_NaN();
+  const double none = kNan;
   if (!(xx > 0) || !std::isfinite(total)) return {none, none};
   return {xy / xx, 1 / std::sqrt(xx)};
 }

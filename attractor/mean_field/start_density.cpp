@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <boost/math/special_functions/bessel.hpp>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <numbers>
 #include <utility>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/mean_field/circle_tokens.hpp"
 #include "attractor/space/space.hpp"
@@ -265,7 +265,7 @@ InverseCdf polar_angles(const ZonalLaw& law) {
     return law.log_density(std::cos(angle)) + (power == 0 ? 0 : power * std::log(std::sin(angle)));
   };
   const std::size_t count = panels(law.sharpness + std::sqrt(power));
-  double top = -std::numeric_limits<double>::infinity();
+  double top = -kInfinity;
   for (std::size_t p = 0; p < count; ++p)
     top = std::max(top,
                    log_weight(kPi * (static_cast<double>(p) + 0.5) / static_cast<double>(count)));

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "attractor/base/numbers.hpp"
+
 namespace attractor::meanfield {
 
 bool Truncation::due(const flow::Time& now) const {
@@ -35,8 +37,8 @@ bool Truncation::meet(const flow::Time& now, double feed, double damping, double
 ModePlan twin_of(std::size_t first_modes, std::vector<flow::Time> doublings) {
   return {.modes = 2 * first_modes,
           .max_modes = std::numeric_limits<std::size_t>::max(),
-          .double_above = std::numeric_limits<double>::infinity(),
-          .give_up_above = std::numeric_limits<double>::infinity(),
+          .double_above = kInfinity,
+          .give_up_above = kInfinity,
           .twin = true,
           .doublings = std::move(doublings)};
 }

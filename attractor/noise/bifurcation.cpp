@@ -7,10 +7,10 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <utility>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/stability/sphere_spectrum.hpp"
 
 namespace attractor::meanfield {
@@ -132,7 +132,6 @@ std::vector<StationaryState> states_at(StationarySolver& solver, const Branch& b
 }
 
 TransitionPoint transition_point(const NoisyAttention& model, std::function<bool()> stop) {
-  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
   StationarySolver solver(model, std::move(stop));
   TransitionPoint point{.beta = model.beta, .log_critical_noise = solver.log_critical_noise()};
   Branch branch = trace_branch(solver, 0.9);
@@ -142,13 +141,13 @@ TransitionPoint transition_point(const NoisyAttention& model, std::function<bool
        least *= least)
     branch = trace_branch(solver, least);
   if (!branch.fold) {
-    if (!branch.complete) point.fold_ratio = point.transition_ratio = kUnknown;
+    if (!branch.complete) point.fold_ratio = point.transition_ratio = kNan;
     return point;
   }
   point.fold_ratio = branch.fold->noise_ratio;
   point.fold_order = branch.fold->order;
-  point.transition_ratio = branch.transition ? branch.transition->noise_ratio : kUnknown;
-  point.jump = branch.transition ? branch.transition->order : kUnknown;
+  point.transition_ratio = branch.transition ? branch.transition->noise_ratio : kNan;
+  point.jump = branch.transition ? branch.transition->order : kNan;
   return point;
 }
 

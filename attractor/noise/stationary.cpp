@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "attractor/base/dense.hpp"
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/stability/sphere_spectrum.hpp"
 
 namespace attractor::meanfield {
@@ -243,7 +243,7 @@ StationaryState StationarySolver::describe(const Table& table, const Target& tar
   for (std::size_t l = 1; l < degrees(); ++l) interaction += coupling_[l] * point[l] * point[l];
   state.excess_energy = model_.rule == Rule::unnormalised
                             ? state.noise_ratio * state.entropy - interaction / 2
-                            : std::numeric_limits<double>::quiet_NaN();
+                            : kNan;
   state.gain = largest_eigenvalue(newton.map);
   const Eigen::VectorXd normal = vector(target.normal);
   Eigen::VectorXd tangent = newton.solve(Eigen::VectorXd::Zero(count), normal, 1);
@@ -366,8 +366,7 @@ double StationarySolver::second_ratio() const {
 StationaryState StationarySolver::uniform(double noise_ratio) const {
   StationaryState state{.order = 0, .noise_ratio = noise_ratio};
   state.gain = 1 / noise_ratio;
-  state.excess_energy =
-      model_.rule == Rule::unnormalised ? 0 : std::numeric_limits<double>::quiet_NaN();
+  state.excess_energy = model_.rule == Rule::unnormalised ? 0 : kNan;
   state.moments.assign(degrees(), 0);
   state.moments[0] = 1;
   state.tangent.assign(degrees(), 0);

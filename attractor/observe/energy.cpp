@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <vector>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/base/random.hpp"
 #include "attractor/observe/close_weights.hpp"
 #include "attractor/observe/row_sample.hpp"
@@ -187,8 +187,7 @@ LogMean log_mean(const RowSample& sample, std::span<const double> masses,
     total += masses[i];
   }
   const double top = std::max(*std::max_element(logs.begin(), logs.end()), unit + std::log(most));
-  if (!std::isfinite(top))
-    return {top, 0, hidden > 0 ? std::numeric_limits<double>::infinity() : 0};
+  if (!std::isfinite(top)) return {top, 0, hidden > 0 ? kInfinity : 0};
   const double scale = std::exp(unit - top);
   std::vector<double> values;
   for (std::size_t k = 0; k < logs.size(); ++k)
@@ -251,7 +250,7 @@ Energy energy(const Attention& attention, std::span<const double> tokens,
   result.entropy_unseen = unseen.entropy;
   if (sample.sampled)
     result.entropy_error = bar(entropy.error, 1e-15 * std::log(total), unseen.entropy);
-  result.log_dissipation = std::numeric_limits<double>::quiet_NaN();
+  result.log_dissipation = kNan;
   if (is_plain(attention)) {
     const double unit = (attention.rule == Rule::softmax ? 1 : 2) * range.unit;
     const LogMean power = log_mean(sample, masses, rows.log_power, known.power, unit, unseen.power);

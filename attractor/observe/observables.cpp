@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/space/space.hpp"
 
 namespace attractor::observe {
 namespace {
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr double kCheap = 1e8;  // multiply-adds at every output
 
 /// tr C^2 = sum_ab C_ab^2, C = sum_i m_i x_i x_i^T.
@@ -46,14 +45,14 @@ double participation_ratio(const TokenView& v) {
   const std::size_t n = v.masses.size();
   const auto cost =
       static_cast<double>(n) * static_cast<double>(v.dim) * static_cast<double>(std::min(n, v.dim));
-  if (!v.thorough && cost > kCheap) return kUnknown;
+  if (!v.thorough && cost > kCheap) return kNan;
   double trace = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const auto x = v.tokens.subspan(i * v.dim, v.dim);
     trace += v.masses[i] * dot(x, x);
   }
   const double squares = n < v.dim ? squares_by_pairs(v) : squares_by_axes(v);
-  return squares > 0 ? trace * trace / squares : kUnknown;
+  return squares > 0 ? trace * trace / squares : kNan;
 }
 
 }  // namespace

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/observe/energy.hpp"
 #include "attractor/observe/hemisphere.hpp"
 #include "attractor/observe/pairs.hpp"
@@ -13,8 +13,6 @@
 
 namespace attractor::observe {
 namespace {
-
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 void observe_clusters(std::span<const double> tokens, std::size_t dim,
                       std::span<const double> masses, double radius, Observation& o) {
@@ -33,15 +31,15 @@ void observe_energy(const Attention& attention, double logit_bound, std::span<co
   o.energy = std::exp(e.log_energy);
   const double log_most =
       attention.beta == 0 ? -std::numbers::ln2 : logit_bound - std::log(2 * attention.beta);
-  o.energy_ratio = attention.on_sphere ? std::exp(e.log_energy - log_most) : kUnknown;
+  o.energy_ratio = attention.on_sphere ? std::exp(e.log_energy - log_most) : kNan;
   o.energy_relative_error = e.relative_error;
   o.energy_relative_unseen = e.relative_unseen;
   o.log_dissipation = e.log_dissipation;
   o.dissipation = std::exp(e.log_dissipation);
   o.dissipation_relative_error =
-      std::isnan(e.log_dissipation) ? kUnknown : e.dissipation_relative_error;
+      std::isnan(e.log_dissipation) ? kNan : e.dissipation_relative_error;
   o.dissipation_relative_unseen =
-      std::isnan(e.log_dissipation) ? kUnknown : e.dissipation_relative_unseen;
+      std::isnan(e.log_dissipation) ? kNan : e.dissipation_relative_unseen;
   o.attention_entropy = e.entropy;
   o.attention_entropy_error = e.entropy_error;
   o.attention_entropy_unseen = e.entropy_unseen;
@@ -121,17 +119,17 @@ Observation observe(const Attention& attention, double logit_bound, std::span<co
   o.largest_angle = pairs.largest_angle;
   observe_clusters(tokens, dim, masses, options.cluster_radius, o);
   observe_energy(attention, logit_bound, tokens, masses, options, o);
-  o.effective_rank = o.effective_rank_error = o.span_dimension = kUnknown;
+  o.effective_rank = o.effective_rank_error = o.span_dimension = kNan;
   if (thorough || std::min(n, dim) <= 128) {
     const Spectrum s = spectrum(tokens, dim, masses, options.seed);
     o.effective_rank = s.effective_rank;
     o.effective_rank_error = s.effective_rank_error;
     o.span_dimension = static_cast<double>(s.span_dimension);
   }
-  o.hemisphere = o.hemisphere_depth = kUnknown;
+  o.hemisphere = o.hemisphere_depth = kNan;
   if (thorough || n * dim <= 20'000) {
     const Hemisphere h = hemisphere(tokens, dim);
-    o.hemisphere = h.decided ? (h.inside ? 1 : 0) : kUnknown;
+    o.hemisphere = h.decided ? (h.inside ? 1 : 0) : kNan;
     o.hemisphere_depth = h.depth;
   }
   return o;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/base/random.hpp"
 
 namespace attractor::observe {
@@ -30,7 +30,7 @@ double rest(std::span<const double> masses, const CloseWeights& close, std::size
 double heaviest_rest(std::span<const double> masses, const CloseWeights& close) {
   std::vector<double> all;
   for (std::size_t i = 0; i < masses.size(); ++i) all.push_back(rest(masses, close, i));
-  if (all.size() <= kHeaviest) return std::numeric_limits<double>::infinity();
+  if (all.size() <= kHeaviest) return kInfinity;
   std::nth_element(all.begin(), all.begin() + kHeaviest, all.end(), std::greater<>());
   return all[kHeaviest];
 }

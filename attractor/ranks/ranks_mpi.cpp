@@ -14,6 +14,7 @@
 #include <numeric>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/ranks/ranks.hpp"
 
 namespace attractor::ranks {
@@ -120,12 +121,11 @@ void broadcast(std::span<double> numbers) {
 
 double largest(double mine) {
   if (size == 1) return mine;
-  constexpr double kNone = -std::numeric_limits<double>::infinity();
   const bool none = std::isnan(mine);
   // MPI_MAX may lose a NaN.
-  std::array<double, 2> pair{none ? 1.0 : 0.0, none ? kNone : mine};
+  std::array<double, 2> pair{none ? 1.0 : 0.0, none ? -kInfinity : mine};
   MPI_Allreduce(MPI_IN_PLACE, pair.data(), 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return pair[0] > 0 ? std::numeric_limits<double>::quiet_NaN() : pair[1];
+  return pair[0] > 0 ? kNan : pair[1];
 }
 
 double sum(double mine) {

@@ -10,11 +10,11 @@
 #include <numbers>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 
 namespace attractor::meanfield {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kFall = 4, kStride = 1;  // longest piece in x and in z
 constexpr double kNegligible = 1e-18;     // share of an integral that may be left out
 constexpr double kUnderflow = 745;        // e^{-745} is 0
@@ -215,7 +215,7 @@ double log_asymptotic_time(const ClusterPair& pair, PairAngle from) {
 }
 
 double ratio_to_asymptotic(const ClusterPair& pair, PairAngle from, PairAngle to) {
-  if (from.antipodal()) return std::numeric_limits<double>::quiet_NaN();
+  if (from.antipodal()) return kNan;
   const MergeClock clock = meanfield::clock(pair);
   const double rest = pair.rule == Rule::softmax ? clock.rest(clock.depth(from.log_tangent))
                                                  : -std::log(pair.mass1 + pair.mass2);

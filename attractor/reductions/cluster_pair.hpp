@@ -12,9 +12,9 @@
 #pragma once
 
 #include <functional>
-#include <limits>
 
 #include "attractor/attention/attention.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/flow/time.hpp"
 
 namespace attractor::meanfield {
@@ -50,7 +50,7 @@ struct PairAngle {
   double cosine() const;
   double gap() const;  // 1 - cosine, to full relative accuracy
   double log_sine() const;
-  bool antipodal() const { return log_tangent == std::numeric_limits<double>::infinity(); }
+  bool antipodal() const { return log_tangent == kInfinity; }
 };
 
 struct ClusterPair {

@@ -3,18 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <numbers>
 #include <optional>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/reductions/equiangular_clock.hpp"
 #include "attractor/reductions/equiangular_lengths.hpp"
 
 namespace attractor::meanfield {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kMostLogTime = 1e300;
 
 bool damped(Normalisation n) { return scheme(n).pace == Pace::damped; }
@@ -221,9 +220,7 @@ double EquiangularFlow::log_tail(double log_time) const {
   if (s.fixed) return std::log1p(-s.e.cosine0);
   const double log_k = log_terminal_constant();
   if (s.lengths) return log_k;
-  if (s.mix())
-    return log_time > s.log_switch ? log_k - 2 * s.since_switch(log_time)
-                                   : std::numeric_limits<double>::quiet_NaN();
+  if (s.mix()) return log_time > s.log_switch ? log_k - 2 * s.since_switch(log_time) : kNan;
   if (s.growing)
     return log_k - (damped(s.e.norm) ? log_time + 2 * std::numbers::ln2 : 2 * log_time);
   const bool usa = s.e.rule == Rule::unnormalised;
@@ -237,10 +234,9 @@ double EquiangularFlow::log_tail(double log_time) const {
 double EquiangularFlow::log_terminal_constant() const {
   const Solution& s = *solution_;
   if (s.lengths)
-    return std::isinf(s.lengths->limit()) ? std::numeric_limits<double>::quiet_NaN()
-                                          : s.curve.log_gap(s.start + s.lengths->limit());
+    return std::isinf(s.lengths->limit()) ? kNan : s.curve.log_gap(s.start + s.lengths->limit());
   if (s.growing) return s.growing->log_constant();
-  if (s.fixed || s.mix()) return std::numeric_limits<double>::quiet_NaN();
+  if (s.fixed || s.mix()) return kNan;
   if (clock_of(s.e) == Clock::unit) {
     const double far = std::fmax(0, std::log(s.e.tokens) - s.start) + 60 + std::log1p(s.e.beta);
     return 2 * std::exp(s.clock->log_time(far)) - far - s.start;
@@ -267,7 +263,6 @@ double energy_ratio(double tokens, double beta, double log_gap) {
 // beta, as the rounding of ln t ~ beta does. Below the orthogonal start the distance to the simplex
 // is a scale too.
 Sensitivity EquiangularFlow::sensitivity(double log_gap) const {
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const Equiangular& e = solution_->e;
   const Arrival arrival = arrival_at_gap(log_gap);
   if (arrival.status != Arrival::Status::reached || std::isinf(arrival.log_time))

@@ -7,13 +7,13 @@
 #include <boost/math/tools/roots.hpp>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <numbers>
+
+#include "attractor/base/numbers.hpp"
 
 namespace attractor::meanfield {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNegligible = 1e-18;  // relative to a sum of doubles
 constexpr double kSteep = 600;         // exponents above are taken out of the density
 

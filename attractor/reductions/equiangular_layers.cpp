@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <limits>
-
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/reductions/equiangular_clock.hpp"
 
 namespace attractor::meanfield {
@@ -47,7 +46,7 @@ std::vector<EquiangularLayer> layers(const Equiangular& e, double step, std::siz
   const EquiangularCurve curve{e.tokens, e.beta};
   const double n = e.tokens;
   double x = curve.position(e.cosine0);
-  if (e.cosine0 == -1 / (n - 1) || std::isnan(x)) x = -std::numeric_limits<double>::infinity();
+  if (e.cosine0 == -1 / (n - 1) || std::isnan(x)) x = -kInfinity;
   std::vector<EquiangularLayer> result = {{e.cosine0, std::log1p(-e.cosine0) + 0.0, 0}};
   result.reserve(count + 1);
   for (std::size_t k = 0; k < count; ++k) {

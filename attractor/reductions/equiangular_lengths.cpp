@@ -4,16 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/flow/run.hpp"
 #include "attractor/space/space.hpp"
 
 namespace attractor::meanfield {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLongest = 1e4;  // ln r
 constexpr double kSteep = 600;    // exponents above are kept as logarithms
 constexpr double kStopped = 1e-17;

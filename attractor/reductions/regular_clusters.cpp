@@ -4,17 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <utility>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 
 namespace attractor::meanfield {
 namespace {
 
 using std::numbers::pi;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t kMost = 4096;
 
 void check_count(std::uint64_t count) {

@@ -10,10 +10,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "attractor/base/numbers.hpp"
 
 namespace attractor::report {
 
@@ -62,8 +63,8 @@ enum class Scale {
 struct Axis {
   std::string label{};
   Scale scale = Scale::linear;
-  double low = std::numeric_limits<double>::quiet_NaN();  // NaN: from the data
-  double high = std::numeric_limits<double>::quiet_NaN();
+  double low = kNan;  // NaN: from the data
+  double high = kNan;
   bool ticks = true;
 };
 

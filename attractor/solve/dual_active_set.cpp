@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/base/threads.hpp"
 
 namespace attractor::solve {
@@ -14,7 +15,6 @@ namespace {
 
 using Vector = Eigen::Map<const Eigen::VectorXd>;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kRounding = 4 * std::numeric_limits<double>::epsilon();
 constexpr double kDependent = 1e-14;     // |rest| / |g| below which g lies in the span of N
 constexpr double kResolved = 1e-11;      // above this a violation in doubles needs no second look

@@ -2,12 +2,10 @@
 
 #include <limits>
 
+#include "attractor/base/numbers.hpp"
+
 namespace attractor::solve {
-namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
+namespace {}  // namespace
 
 long double EnclosedSum::error() const {
   constexpr long double epsilon = std::numeric_limits<long double>::epsilon();

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/solve/dual_active_set.hpp"
 #include "attractor/solve/enclosed_sum.hpp"
 #include "attractor/solve/margin_proof.hpp"
@@ -14,7 +15,6 @@
 namespace attractor::solve {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 constexpr long double kExtended = std::numeric_limits<long double>::epsilon();
 constexpr double kFarkas = 5 * kEpsilon;  // residual that the rounding of lambda explains

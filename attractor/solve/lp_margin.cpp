@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/solve/dual_active_set.hpp"
 #include "attractor/solve/enclosed_sum.hpp"
 #include "attractor/solve/hard_margin.hpp"
@@ -19,7 +20,6 @@
 namespace attractor::solve {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 constexpr double kSmallestP = 1.02, kLargestP = 50;
 constexpr double kFloor = 1e-12;       // of the metric, relative: what is below costs nothing

@@ -8,13 +8,13 @@
 #include <limits>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/solve/enclosed_sum.hpp"
 
 namespace attractor::solve {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 constexpr long double kExtended = std::numeric_limits<long double>::epsilon();
 constexpr std::size_t kBlock = 1 << 15;  // doubles a thread reads together

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attractor/base/numbers.hpp"
+
 namespace attractor::solve {
 
 std::vector<std::size_t> Pricing::worst(std::span<const double> p,
@@ -12,7 +14,7 @@ std::vector<std::size_t> Pricing::worst(std::span<const double> p,
     std::size_t row = 0;
   };
   constraints_.products(p, products_);
-  for (const std::size_t j : active) products_[j] = std::numeric_limits<double>::infinity();
+  for (const std::size_t j : active) products_[j] = kInfinity;
   const double norm = length(p);
   std::vector<Worst> worst(constraints_.groups());
   for (std::size_t j = 0; j < products_.size(); ++j) {

@@ -2,7 +2,8 @@
 
 #include <cassert>
 #include <cmath>
-#include <limits>
+
+#include "attractor/base/numbers.hpp"
 
 namespace attractor::meanfield {
 namespace {
@@ -72,7 +73,7 @@ double SphereSpectrum::lambda0() const { return std::exp(beta + log_scale); }
 SphereSpectrum sphere_spectrum(std::size_t dim, double beta, std::size_t count) {
   assert(dim >= 2 && beta >= 0 && std::isfinite(beta) && count >= 1);
   SphereSpectrum s{.dim = dim, .beta = beta, .ratio = {1.0}, .pull = {}, .log_scale = 0};
-  s.pull.push_back(beta > 0 ? 1 / beta : std::numeric_limits<double>::infinity());
+  s.pull.push_back(beta > 0 ? 1 / beta : kInfinity);
   s.log_scale = -log_sum(dim, beta);
   const std::vector<double> ratios = bessel_ratios(dim, beta, count);
   for (std::size_t l = 0; l + 1 < count; ++l) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/stability/sphere_spectrum.hpp"
 
 namespace attractor::meanfield {
@@ -96,15 +97,14 @@ double Stability::growth(std::size_t degree) const {
 }
 
 double Stability::log_growth(std::size_t degree) const {
-  return rate[degree] > 0 ? std::log(rate[degree]) + log_unit
-                          : std::numeric_limits<double>::quiet_NaN();
+  return rate[degree] > 0 ? std::log(rate[degree]) + log_unit : kNan;
 }
 
 double Stability::critical_noise() const { return critical * std::exp(log_unit); }
 double Stability::log_critical_noise() const { return std::log(critical) + log_unit; }
 
 double Stability::runner_up_ratio() const {
-  return is_unstable() ? rate[runner_up] / rate[fastest] : std::numeric_limits<double>::quiet_NaN();
+  return is_unstable() ? rate[runner_up] / rate[fastest] : kNan;
 }
 
 Stability stability(const UniformState& state, std::size_t modes) {

@@ -8,11 +8,11 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <string_view>
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
+#include "attractor/base/numbers.hpp"
 
 namespace attractor::lab {
 namespace fs = std::filesystem;
@@ -30,9 +30,7 @@ std::string checksum(std::string_view text) {
 
 std::vector<double> numbers(const Json& json) {
   std::vector<double> values;
-  for (const Json& item : json)
-    values.push_back(item.is_null() ? std::numeric_limits<double>::quiet_NaN()
-                                    : item.get<double>());
+  for (const Json& item : json) values.push_back(item.is_null() ? kNan : item.get<double>());
   return values;
 }
 

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <limits>
 #include <string_view>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 bool is_number(const Json& json) { return json.is_number() || json.is_boolean() || json.is_null(); }
 
 double value_of(const Json& json, const std::string& path) {
-  if (json.is_null()) return std::numeric_limits<double>::quiet_NaN();
+  if (json.is_null()) return kNan;
   if (json.is_boolean()) return json.get<bool>() ? 1 : 0;
   if (json.is_number()) return json.get<double>();
   throw Error(fmt::format("measure '{}' is no number but {}", path, json.dump().substr(0, 60)));

@@ -3,22 +3,21 @@
 #include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
-#include <limits>
+
+#include "attractor/base/numbers.hpp"
 
 namespace attractor::lab {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
 double first_value(const UnitResult& result, const std::string& measure) {
   const auto at = result.measures.find(measure);
-  return at == result.measures.end() || at->second.empty() ? kNone : at->second.front();
+  return at == result.measures.end() || at->second.empty() ? kNan : at->second.front();
 }
 
 }  // namespace
 
 Interval interval(const std::vector<double>& values) {
-  Interval r{.mean = kNone, .deviation = kNone, .half_width = kNone};
+  Interval r{.mean = kNan, .deviation = kNan, .half_width = kNan};
   double sum = 0;
   for (const double x : values)
     if (std::isfinite(x)) sum += x, ++r.count;

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include "attractor/base/error.hpp"
-#include "attractor/study/sweep_result.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/lab/number_list.hpp"
+#include "attractor/study/sweep_result.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -19,7 +19,6 @@ using report::Panel;
 using report::Scale;
 using report::Series;
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kUsualFigures = 6;
 
 std::string words(std::string name) {
@@ -102,8 +101,8 @@ PageFigure against_axis(const Study& study, const SweepRecord& record, const Stu
       const double x = point.axes[axis], y = point.mean.at(f.y)[0], h = point.half.at(f.y)[0];
       add_point(mean, x, y);
       add_point(dots, x, y);
-      for (const double end : {y - h, y + h, kNone})
-        add_point(strokes, std::isnan(end) ? kNone : x, end);
+      for (const double end : {y - h, y + h, kNan})
+        add_point(strokes, std::isnan(end) ? kNan : x, end);
     }
     if (study.grid) panel.series.push_back(std::move(mean));
     panel.series.push_back(std::move(strokes));
@@ -154,7 +153,7 @@ PageFigure heat_map(const Study& study, const SweepRecord& record, const StudyFi
   if (!y) require(record, f.y);
   report::Heat heat{.x = numeric(study.axes[*x]), .y = {}, .value = {}, .label = words(f.z)};
   heat.y = y ? numeric(study.axes[*y]) : record.points[0].mean.at(f.y);
-  heat.value.assign(heat.x.size() * heat.y.size(), kNone);
+  heat.value.assign(heat.x.size() * heat.y.size(), kNan);
   for (std::size_t p = record.points.size(); p-- > 0;) {  // other axes: their first value is drawn
     const std::vector<std::size_t> at = study.place(p);
     const std::vector<double>& z = record.points[p].mean.at(f.z);
@@ -174,7 +173,7 @@ PageFigure heat_map(const Study& study, const SweepRecord& record, const StudyFi
     line.title = words(f.overlay[k]);
     for (const std::size_t p : lines_along(study, *x).front()) {
       const double value = record.points[p].mean.at(f.overlay[k])[0];
-      add_point(line, record.points[p].axes[*x], value <= top ? value : kNone);
+      add_point(line, record.points[p].axes[*x], value <= top ? value : kNan);
     }
     panel.series.push_back(std::move(line));
   }

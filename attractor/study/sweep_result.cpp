@@ -3,21 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
-#include "attractor/study/schedule.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/lab/number_list.hpp"
+#include "attractor/study/schedule.hpp"
 
 namespace attractor::lab {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kNamedFailures = 5;
 
 double as_number(const std::string& text) {
   double value = 0;
-  return parse_real(text, value) ? value : kNone;
+  return parse_real(text, value) ? value : kNan;
 }
 
 using Units = std::map<std::size_t, UnitResult>;
@@ -33,7 +32,7 @@ std::map<std::string, std::size_t> lengths(const Units& units) {
 
 double element(const UnitResult& result, const std::string& name, std::size_t k) {
   const auto at = result.measures.find(name);
-  return at == result.measures.end() || k >= at->second.size() ? kNone : at->second[k];
+  return at == result.measures.end() || k >= at->second.size() ? kNan : at->second[k];
 }
 
 std::vector<const UnitResult*> units_of(const Study& study, const Units& units, std::size_t point) {

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 
 namespace attractor::training {
 namespace {
@@ -56,7 +56,7 @@ Pull pull(Loss loss, double f, double y) {
     case Loss::squared:
       return {f > y ? -1.0 : 1.0, std::log(std::abs(f - y))};
   }
-  return {1, -std::numeric_limits<double>::infinity()};
+  return {1, -kInfinity};
 }
 
 double log_rise(Loss loss, double f, double y, double log_deficit) {

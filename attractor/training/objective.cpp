@@ -5,9 +5,9 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/kernels/dense/token_rows.hpp"
 #include "attractor/space/space.hpp"
@@ -16,7 +16,6 @@ namespace attractor::training {
 namespace {
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-constexpr double kNothing = -std::numeric_limits<double>::infinity();
 
 Eigen::Map<const Matrix> matrix(std::span<const double> values, std::size_t rows,
                                 std::size_t columns) {
@@ -48,7 +47,7 @@ struct MeanSlope {
 MeanSlope mean_slope(std::span<double> s, std::span<const double> g, std::size_t a,
                      std::span<double> c) {
   const double top = s[a];
-  double second = kNothing;
+  double second = -kInfinity;
   for (std::size_t t = 0; t < s.size(); ++t)
     if (g[t] != g[a]) second = std::max(second, s[t]);
   const double drop = std::exp(second - top);
@@ -262,7 +261,7 @@ void Objective::look_at(std::size_t i, std::span<const double> v, const Piece& p
   e.pull_log[i] = pull.log_size;
   const auto move = std::span(e.move).subspan(i * d, d);
   kernels::weighted_differences(rows, c, problem_.token(i, a), move);
-  e.log_size[i] = zero(move) ? kNothing : pull.log_size + e.log_weight[i];
+  e.log_size[i] = zero(move) ? -kInfinity : pull.log_size + e.log_weight[i];
 }
 
 // The moves of the inputs become -grad of what is trained.
@@ -335,7 +334,7 @@ double Objective::output_slope(std::size_t i, std::span<const double> direction,
                                std::span<const double> state, const Evaluation& e,
                                std::span<double> unit) const {
   std::fill(unit.begin(), unit.end(), 0.0);
-  if (trained_.attention == AttentionPart::none) return kNothing;
+  if (trained_.attention == AttentionPart::none) return -kInfinity;
   const std::size_t tokens = problem_.tokens, d = problem_.dim;
   const auto rows = std::span(problem_.x).subspan(i * tokens * d, tokens * d);
   std::vector<double> s(tokens), g(tokens), c(tokens), move(d);
@@ -345,7 +344,7 @@ double Objective::output_slope(std::size_t i, std::span<const double> direction,
   kernels::weighted_differences(rows, c, problem_.token(i, e.chosen[i]), move);
   pull_back(i, move, state, unit);
   const double length = norm(unit);
-  if (!(length > 0)) return kNothing;
+  if (!(length > 0)) return -kInfinity;
   for (double& x : unit) x /= length;
   return slope.log_weight + std::log(length);
 }

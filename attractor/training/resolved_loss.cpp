@@ -1,14 +1,11 @@
 #include "attractor/training/resolved_loss.hpp"
 
 #include <cmath>
-#include <limits>
+
+#include "attractor/base/numbers.hpp"
 
 namespace attractor::training {
-namespace {
-
-constexpr double kLowest = -std::numeric_limits<double>::infinity();
-
-}  // namespace
+namespace {}  // namespace
 
 void ResolvedLoss::rebase(std::span<const double> w) {
   objective_.evaluate(w, e_);
@@ -23,13 +20,13 @@ double ResolvedLoss::value(std::span<const double> w, std::span<double> gradient
   const double scale = e_.log_scale[0] - (logarithmic_ ? here : 0);
   for (std::size_t k = 0; k < gradient.size(); ++k) gradient[k] = -std::exp(scale) * e_.descent[k];
   if (!std::isnan(here)) return here;
-  return objective_.loss(e_) < base_loss_ ? kLowest : -kLowest;  // below the base, or lost
+  return objective_.loss(e_) < base_loss_ ? -kInfinity : kInfinity;  // below the base, or lost
 }
 
 double ResolvedLoss::log_value() const {
-  if (!is_margin_loss(objective_.loss())) return std::nan("");
+  if (!is_margin_loss(objective_.loss())) return kNan;
   if (!objective_.trained().head) return objective_.log_excess(e_, base_);
-  return needs_signs(objective_.loss()) ? objective_.log_loss(e_) : std::nan("");
+  return needs_signs(objective_.loss()) ? objective_.log_loss(e_) : kNan;
 }
 
 solve::BallMinimum smooth_minimum(const Objective& objective, std::span<const double> start,

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/depth/batch_flow.hpp"
 #include "attractor/reductions/equiangular.hpp"
 #include "papers/clustering/phase_diagrams.hpp"
@@ -16,7 +16,6 @@
 namespace attractor::papers {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kDims[] = {32, 128, 1024, 1'000'000};
 
 /// Time to cosine 0.999 by the closed form in exponential integrals, to 13 digits.
@@ -44,7 +43,7 @@ double passing(std::span<const double> x, std::span<const double> y, double leve
   for (std::size_t k = 1; k < y.size(); ++k)
     if (y[k - 1] < level && y[k] >= level)
       return x[k - 1] + (x[k] - x[k - 1]) * (level - y[k - 1]) / (y[k] - y[k - 1]);
-  return kNone;
+  return kNan;
 }
 
 /// When half of all pairs of random tokens have cosine 0.999; NaN: not by twice the exact time.
@@ -60,12 +59,12 @@ double random_time(const Exact& e, std::size_t dim, const Effort& effort) {
                         .stop = effort.context.stop};
   for (double t = h; t < 1.6 * e.time; t += h) plan.outputs.push_back(t);
   const depth::BatchResult result = run_batch(plan);
-  return result.stopped ? kNone : passing(plan.outputs, result.mean, 0.5);
+  return result.stopped ? kNan : passing(plan.outputs, result.mean, 0.5);
 }
 
 /// By layers of softmax attention.
 double layer_time(const Exact& e) {
-  return e.rule == Rule::softmax ? papers::layer_time(problem(e), 1000) : kNone;
+  return e.rule == Rule::softmax ? papers::layer_time(problem(e), 1000) : kNan;
 }
 
 void compare(const Exact& e, Table& table, std::vector<Check>& checks, const Effort& effort) {
@@ -73,7 +72,7 @@ void compare(const Exact& e, Table& table, std::vector<Check>& checks, const Eff
   std::vector<double> row = {e.beta, e.time, layer_time(e)};
   for (const std::size_t dim : kDims)
     // Unnormalised steps are short: only the largest dimension.
-    row.push_back(e.rule == Rule::softmax || dim > 10'000 ? random_time(e, dim, effort) : kNone);
+    row.push_back(e.rule == Rule::softmax || dim > 10'000 ? random_time(e, dim, effort) : kNan);
   table.labels.push_back(e.rule == Rule::softmax ? "softmax" : "unnormalised");
   table.rows.push_back(row);
   const std::string where = fmt::format("{} attention, beta = {}", table.labels.back(), e.beta);

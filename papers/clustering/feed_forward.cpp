@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/depth/layer_flow.hpp"
 #include "attractor/observe/energy.hpp"
 #include "attractor/space/space.hpp"
@@ -69,7 +70,7 @@ double balance(double beta, const Effort& effort) {
 }
 
 struct End {
-  double beta = 0, atoms = 0, converged = NAN, speed = 0, off = 0;
+  double beta = 0, atoms = 0, converged = kNan, speed = 0, off = 0;
   std::vector<double> tokens{};
 };
 

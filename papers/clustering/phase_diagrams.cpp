@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/reductions/equiangular_layers.hpp"
 
 namespace attractor::papers {
@@ -51,7 +52,7 @@ double layer_time(const meanfield::Equiangular& problem, std::size_t layers) {
   const std::vector<meanfield::EquiangularLayer> states = meanfield::layers(problem, 0.1, layers);
   const auto at = std::find_if(states.begin(), states.end(),
                                [](const auto& state) { return state.gap() <= 1e-3; });
-  return at == states.end() ? NAN : 0.1 * static_cast<double>(at - states.begin());
+  return at == states.end() ? kNan : 0.1 * static_cast<double>(at - states.begin());
 }
 
 Diagrams diagrams_over(const std::vector<std::uint64_t>& dims, PhaseSetup parameters,

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "attractor/base/numbers.hpp"
 #include "papers/clustering/random_weights.hpp"
 #include "papers/entry.hpp"
 #include "papers/flow_run.hpp"
@@ -49,7 +50,7 @@ Table compare(const Effort& effort, std::vector<Check>& checks) {
       return ends_of(m.weights, m.beta, m.time, count, converged, effort);
     };
     const auto [share, span] = ends(systems, false);
-    Ends flow{{NAN, NAN}, {NAN, NAN}};
+    Ends flow{{kNan, kNan}, {kNan, kNan}};
     if (!m.weights.script) flow = ends(effort.quick ? 4 : systems, true);
     if (effort.context.stopped()) return table;
     const std::string words = m.weights.words();
@@ -117,7 +118,7 @@ report::Panel diagram(const RandomWeights& w, const Effort& effort) {
 Finding run(const Effort& effort) {
   Finding finding;
   std::vector<report::Panel> panels;
-  const std::vector<RandomWeights> drawn = {{kGaussian},          {kWigner},
+  const std::vector<RandomWeights> drawn = {{kGaussian},         {kWigner},
                                             {kGaussian, kQk},    {kWigner, kQk},
                                             {kGaussian, kQk, 1}, {kGaussian, kMinusQk}};
   for (const RandomWeights& w : drawn) panels.push_back(diagram(w, effort));

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/commands/density/stationary_experiment.hpp"
 #include "papers/entry.hpp"
 #include "papers/flow_run.hpp"
@@ -23,7 +24,7 @@ const Table& table_named(const Result& answer, const std::string& name) {
 
 double value(const Result& answer, const char* key) {
   const Json& found = answer.values.at(key);
-  return found.is_number() ? found.get<double>() : static_cast<double>(NAN);
+  return found.is_number() ? found.get<double>() : kNan;
 }
 
 /// Order of the stable ordered state.

@@ -8,6 +8,7 @@
 #include <numbers>
 #include <utility>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/space/space.hpp"
 #include "papers/directions.hpp"
 #include "papers/entry.hpp"
@@ -19,7 +20,7 @@ namespace {
 
 /// Where the prediction has cosine 0.99 to W_svm; NaN if rho is not known entirely.
 double log10_time_to_direction(const GraphSvm& t) {
-  if (!t.complete) return NAN;
+  if (!t.complete) return kNan;
   const std::vector<double> constant = predicted(t, 1);
   const double along = dot(constant, t.svm.p) / t.svm.norm;
   const double across = std::sqrt(std::max(dot(constant, constant) - along * along, 0.0));
@@ -40,7 +41,7 @@ Table table_of(const std::vector<Descent>& descents) {
     table.rows.push_back(
         {static_cast<double>(table.rows.size()), static_cast<double>(t.cyclic.rank()),
          static_cast<double>(t.g.size() / t.svm.p.size()), t.svm.norm, cosine(d.last().w, t.svm.p),
-         t.complete ? cosine(predicted(t, d.last().tau), t.svm.p) : NAN, cosine(w, t.svm.p),
+         t.complete ? cosine(predicted(t, d.last().tau), t.svm.p) : kNan, cosine(w, t.svm.p),
          norm(w), norm(t.cyclic.point()), d.finite_error(d.last()),
          d.finite_error(d.decade_before()) / d.finite_error(d.last()),
          d.last().tau * d.last().excess, t.svm.norm * t.svm.norm, log10_time_to_direction(t)});

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "attractor/base/numbers.hpp"
 #include "papers/entry.hpp"
 #include "papers/flow_run.hpp"
 #include "papers/metastability/next_merger.hpp"
@@ -87,7 +88,7 @@ void compare(const Staircase& s, Table& table, std::vector<Check>& checks) {
     const double ratio = std::pow(10, ours - s.expected[k].log10_time);
     // The middle of a plateau, where there is one.
     const double next = k < 3 ? s.expected[k + 1].log10_time : ours;
-    const double energy = next - ours > 1 ? energy_between(s.record, ours, next) : NAN;
+    const double energy = next - ours > 1 ? energy_between(s.record, ours, next) : kNan;
     table.rows.push_back({s.beta, static_cast<double>(k + 1), ours, s.expected[k].log10_time, ratio,
                           energy, s.expected[k].plateau});
     // Other clusters pull too, by some per cent (three clusters: 4 %).
@@ -126,7 +127,7 @@ Table compare_schemes(const Effort& effort, std::vector<Check>& checks) {
 
 PageFigure figure(const std::vector<Staircase>& stairs) {
   report::Panel panel{
-      .x = {.label = "time t", .scale = report::Scale::power, .low = -1, .high = NAN},
+      .x = {.label = "time t", .scale = report::Scale::power, .low = -1, .high = kNan},
       .y = {.label = "energy / its maximum", .low = 0, .high = 1.05}};
   for (std::size_t k = 0; k < stairs.size(); ++k) {
     report::Series climb = line(fmt::format("β = {}", stairs[k].beta), report::kPalette[k], 2),

@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/flow/run.hpp"
 #include "attractor/mean_field/cluster_count.hpp"
 #include "papers/entry.hpp"
@@ -73,7 +74,7 @@ struct Seen {
   Case what;
   std::vector<double> example;           // angles of the first replicate at the end
   std::array<double, 9> times{};         // how often so many clusters
-  double euler = NAN;                    // clusters of the first replicate as published
+  double euler = kNan;                   // clusters of the first replicate as published
   std::vector<double> theory, measured;  // growth of waves 1, 2, ...
 };
 

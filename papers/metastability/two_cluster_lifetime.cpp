@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/reductions/cluster_pair.hpp"
 #include "papers/entry.hpp"
 #include "papers/flow_run.hpp"
@@ -27,10 +28,7 @@ struct Case {
 
 ClusterPair pair_of(const Case& c) {
   const double all = c.tokens1 + c.tokens2;
-  return {.rule = c.rule,
-          .beta = c.beta,
-          .mass1 = c.tokens1 / all,
-          .mass2 = c.tokens2 / all};
+  return {.rule = c.rule, .beta = c.beta, .mass1 = c.tokens1 / all, .mass2 = c.tokens2 / all};
 }
 
 /// ln of the time at which two crowds of tokens come within cosine 0.999.
@@ -41,16 +39,18 @@ double log_simulated(const Case& c, const Effort& effort) {
   FlowSetup p = at_angles(angles);
   p.dynamics = c.rule;
   p.beta = c.beta;
-  p.time = std::numeric_limits<double>::infinity();
+  p.time = kInfinity;
   p.tolerance = 1e-10;
   p.cluster_cosine = 0.999;
   const FlowRecord record = flow_of(p, effort);
-  return record.merges.empty() ? NAN : record.merges.back().time.log();
+  return record.merges.empty() ? kNan : record.merges.back().time.log();
 }
 
 std::vector<Case> cases(bool quick) {
-  std::vector<Case> all = {
-      {Rule::unnormalised, 4, 90, 1, 1}, {Rule::unnormalised, 9, 60, 1, 1}, {Rule::softmax, 4, 90, 1, 3}, {Rule::softmax, 25, 90, 2, 5}};
+  std::vector<Case> all = {{Rule::unnormalised, 4, 90, 1, 1},
+                           {Rule::unnormalised, 9, 60, 1, 1},
+                           {Rule::softmax, 4, 90, 1, 3},
+                           {Rule::softmax, 25, 90, 2, 5}};
   for (const double beta : {1.0, 4.0, 9.0, 16.0, 25.0, 49.0})
     for (const double degrees : kDegrees)
       if (!quick || degrees == 90 || beta == 9 || beta == 25)
@@ -104,7 +104,7 @@ Finding run(const Effort& effort) {
   const auto simulated_at = [&](double beta, double degrees) {
     for (std::size_t k = 4; k < table.rows.size(); ++k)
       if (table.rows[k][0] == beta && table.rows[k][1] == degrees) return table.rows[k][4];
-    return static_cast<double>(NAN);
+    return kNan;
   };
   const double rate = (simulated_at(49, 90) - simulated_at(25, 90)) / 24;
   const double law = 1 - std::log(49.0 / 25) / 24;  // of e^{beta} / 2 beta between the two

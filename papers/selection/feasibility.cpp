@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/base/random.hpp"
 #include "attractor/space/space.hpp"
 #include "papers/entry.hpp"
@@ -142,10 +143,10 @@ Finding run(const Effort& effort) {
     const double ratio =
         static_cast<double>(s.inputs * (s.tokens - 1)) / static_cast<double>(s.dim);
     const double theory =
-        s.tokens == 2 ? wendel(static_cast<double>(s.inputs), static_cast<double>(s.dim)) : NAN;
+        s.tokens == 2 ? wendel(static_cast<double>(s.inputs), static_cast<double>(s.dim)) : kNan;
     table.labels.push_back(text(s));
     table.rows.push_back(
-        {ratio, c.total, c.feasible / c.total, s.published >= 0 ? s.published / 20 : NAN, theory});
+        {ratio, c.total, c.feasible / c.total, s.published >= 0 ? s.published / 20 : kNan, theory});
     add_checks(s, c, finding.checks);
     worst.worst_gap = std::max(worst.worst_gap, c.worst_gap);
     worst.worst_farkas = std::max(worst.worst_farkas, c.worst_farkas);

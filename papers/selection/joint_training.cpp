@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "attractor/base/numbers.hpp"
 #include "papers/directions.hpp"
 #include "papers/entry.hpp"
 #include "papers/pictures.hpp"
@@ -60,8 +61,7 @@ std::size_t begin_of(const SelectRecord& r, const char* name) {
 
 /// Mean over inputs of 1 / (1 + e^{-Y f}).
 report::Series label_probability(const SelectRecord& r, report::Colour colour, std::string title) {
-  const training::Objective objective(r.problem, training::Loss::logistic,
-                                      training::Train::v_p);
+  const training::Objective objective(r.problem, training::Loss::logistic, training::Train::v_p);
   training::Evaluation e;
   report::Series series = line(std::move(title), colour, 1.6, true);
   for (std::size_t k = 0; k < r.series.size() && r.series[k].steps <= 200; ++k) {
@@ -133,7 +133,7 @@ void compare(const Case& c, const SelectRecord& r, const SelectRecord& published
     finding.answer.tables[0].labels.push_back(name +
                                               (run == &r ? ", g / |g|" : ", authors’ update"));
     finding.answer.tables[0].rows.push_back({end_p[0], end_p[1], end_v[0], end_v[1], run->cosine,
-                                             run->relaxed ? run->relaxed_cosine : NAN,
+                                             run->relaxed ? run->relaxed_cosine : kNan,
                                              run->head_cosine});
   }
 }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/space/space.hpp"
 #include "papers/entry.hpp"
 #include "papers/pictures.hpp"
@@ -80,7 +81,7 @@ double relevant_weight(const Effort& effort, double* effective) {
       if (scores[i * r.problem.tokens + t] > 0.5) sum += r.softmax[i * r.problem.tokens + t];
     least = std::min(least, sum);
   }
-  *effective = r.series.empty() ? NAN : r.series.back().effective_tokens;
+  *effective = r.series.empty() ? kNan : r.series.back().effective_tokens;
   return least;
 }
 

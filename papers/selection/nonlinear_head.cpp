@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/training/margins/max_margin.hpp"
 #include "attractor/training/margins/regularisation_path.hpp"
 #include "papers/directions.hpp"
@@ -21,7 +22,7 @@ struct Case {
   training::Problem problem;
   bool selects;  // one token alone is best of all mixtures
   std::vector<double> radii;
-  double angle_at_20 = NAN, limit = NAN, accuracy = 0;  // reference; angle in the plane of keys
+  double angle_at_20 = kNan, limit = kNan, accuracy = 0;  // reference; angle in the plane of keys
 };
 
 std::vector<Case> cases() {
@@ -56,7 +57,7 @@ std::vector<Case> cases() {
            false,
            {5, 10, 20},
            0.9441354577,
-           NAN,
+           kNan,
            1e-3}};
 }
 

@@ -1,16 +1,14 @@
 #include "attractor/commands/bridge/bridge_numbers.hpp"
 
 #include <cmath>
-#include <limits>
 #include <string>
 #include <utility>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/lab/json.hpp"
 
 namespace attractor::lab {
 namespace {
-
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 constexpr std::pair<const char*, double BridgeMoment::*> kMomentColumns[] = {
     {"log_time", &BridgeMoment::log_time},
@@ -82,7 +80,7 @@ void write_checkpoints(const BridgeRecord& r, Archive& file) {
   for (const auto& [name, field] : kMomentColumns)
     column(name, [f = field](const BridgeCheckpoint& c) { return c.training.*f; });
   column("cluster_cosine", [](const BridgeCheckpoint& c) { return c.cluster_cosine; });
-  column("first_merge", [](const BridgeCheckpoint& c) { return c.first_merge.value_or(kNone); });
+  column("first_merge", [](const BridgeCheckpoint& c) { return c.first_merge.value_or(kNan); });
   for (const observe::Column& o : observe::columns()) {
     column("start_" + std::string(o.name),
            [&](const BridgeCheckpoint& c) { return c.start.*o.value; });

@@ -7,6 +7,7 @@
 #include <numbers>
 #include <utility>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/commands/bridge/load_bridge_py.hpp"
 #include "attractor/commands/flow/flow_view.hpp"
 #include "attractor/commands/flow/flow_viewer.hpp"
@@ -190,8 +191,7 @@ Series without_chords(Series series) {
   Series result = curve(series.colour, series.width);
   result.title = std::move(series.title);
   for (std::size_t k = 0; k < series.x.size(); ++k) {
-    if (k > 0 && std::abs(series.y[k] - series.y[k - 1]) > 0.3)
-      add_point(result, std::nan(""), std::nan(""));
+    if (k > 0 && std::abs(series.y[k] - series.y[k - 1]) > 0.3) add_point(result, kNan, kNan);
     add_point(result, series.x[k], series.y[k]);
   }
   return result;

@@ -5,10 +5,11 @@
 #include <limits>
 #include <span>
 
+#include "attractor/base/numbers.hpp"
+
 namespace attractor::lab {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kRounding = 4e-15;  // which two runs may share
 constexpr double kTold = 1e-4;  // error of a density that is still told, relative to it or to 1
 
@@ -61,7 +62,7 @@ DensityError zonal_error(const Bound& bound, std::size_t dim, std::span<const do
                          std::span<const double> twin_row, std::vector<double>& row,
                          MeanfieldMoment& moment) {
   double felt = 0, felt_peak = 0, off = 0, peak = 0;
-  double smallest = std::numeric_limits<double>::infinity();
+  double smallest = kInfinity;
   bool all_told = true;
   for (std::size_t j = 0; j < row.size(); ++j) {
     const double weight = uniform_polar(dim, angles[j]), gap = std::abs(row[j] - twin_row[j]);

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/commands/density/meanfield_figures.hpp"
 #include "attractor/commands/density/meanfield_run.hpp"
 #include "attractor/commands/density/meanfield_words.hpp"
@@ -21,7 +21,6 @@ using meanfield::ComparisonRow;
 
 constexpr std::size_t kDensities = 11;  // times in the table of densities
 constexpr double kMostWork = 3e9;       // of tokens^2 dim
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 void add_dynamics(MeanfieldSetup& p, ParameterList& l) {
   l.group("Dynamics");
@@ -122,9 +121,8 @@ struct Compared {
   double label_error = 0;  // of the order parameter of the labels that stand for the density
 };
 
-Compared compare(const MeanfieldSetup& p, const MeanfieldKind& kind,
-                 const MeanfieldRecord& record, std::vector<std::size_t> tokens,
-                 const Context& context) {
+Compared compare(const MeanfieldSetup& p, const MeanfieldKind& kind, const MeanfieldRecord& record,
+                 std::vector<std::size_t> tokens, const Context& context) {
   context.tell(0.5, "tokens for comparison");
   const EndLabels labels = labels_at_end(p, kind, record, context);
   if (!labels.complete) return {.labels_complete = false};

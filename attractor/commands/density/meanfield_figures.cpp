@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "attractor/base/numbers.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -144,7 +145,7 @@ PageFigure comparison_figure(const Comparison& c) {
 }  // namespace
 
 double free_energy(const MeanfieldSetup& p, const MeanfieldMoment& moment) {
-  if (p.dynamics != Rule::unnormalised) return std::numeric_limits<double>::quiet_NaN();
+  if (p.dynamics != Rule::unnormalised) return kNan;
   const double order = p.noise > 0 ? p.noise * moment.entropy : 0;  // labels know no entropy
   return order - std::exp(moment.log_energy);
 }
@@ -160,7 +161,8 @@ std::vector<PageFigure> meanfield_figures(const MeanfieldSetup& p, const Meanfie
     figures.push_back(profile_figure(kind, record));
   }
   if (moved) figures.push_back(order_figure(record));
-  if (moved && p.noise > 0 && p.dynamics == Rule::unnormalised) figures.push_back(free_energy_figure(p, record));
+  if (moved && p.noise > 0 && p.dynamics == Rule::unnormalised)
+    figures.push_back(free_energy_figure(p, record));
   if (comparison.rows.size() > 1) figures.push_back(comparison_figure(comparison));
   return figures;
 }

@@ -2,9 +2,9 @@
 // time, and how far it can be trusted.
 #pragma once
 
-#include <limits>
 #include <vector>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/commands/density/meanfield_system.hpp"
 #include "attractor/flow/status.hpp"
 #include "attractor/mean_field/particle_comparison.hpp"
@@ -13,12 +13,11 @@ namespace attractor::lab {
 
 /// Bounds of the errors of all that is in the history (meanfield_errors.hpp). NaN: not known.
 struct MeanfieldErrors {
-  static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-  double order = kUnknown;    // of the order parameter
-  double energy = kUnknown;   // relative to the energy; at beta = 0 to its largest value
-  double entropy = kUnknown;  // spectral
-  double density = kUnknown;  // relative to its peak
-  double growth = kUnknown;   // of the measured growth
+  double order = kNan;    // of the order parameter
+  double energy = kNan;   // relative to the energy; at beta = 0 to its largest value
+  double entropy = kNan;  // spectral
+  double density = kNan;  // relative to its peak
+  double growth = kNan;   // of the measured growth
 };
 
 struct MeanfieldRecord {

@@ -6,14 +6,13 @@
 #include <cmath>
 #include <limits>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/commands/density/meanfield_errors.hpp"
 #include "attractor/flow/run.hpp"
 #include "attractor/stability/stability.hpp"
 
 namespace attractor::lab {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 constexpr std::uint64_t kMostSteps = 200'000;
 constexpr std::uint64_t kTwinSteps = 16 * kMostSteps;  // modes doubled: four times as stiff

@@ -2,10 +2,10 @@
 // measured on modes.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <utility>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/commands/density/meanfield_system.hpp"
 #include "attractor/mean_field/circle_density.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 using namespace meanfield;
 using State = MeanfieldSystem::State;
 
-constexpr double kPi = std::numbers::pi, kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kPi = std::numbers::pi;
 // First try and end of automatic doubling.
 constexpr std::size_t kFirstModes = 16, kMostModes = 1024;
 constexpr std::size_t kFirstDegrees = 32, kMostDegrees = 256;

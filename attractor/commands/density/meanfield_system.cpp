@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <numeric>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/mean_field/circle_density.hpp"
 #include "attractor/mean_field/marker_density.hpp"
 #include "attractor/mean_field/sphere_labels.hpp"
@@ -21,7 +21,7 @@ namespace {
 using namespace meanfield;
 using State = MeanfieldSystem::State;
 
-constexpr double kPi = std::numbers::pi, kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kPi = std::numbers::pi;
 
 /// One number for all of `count`, or one for each.
 std::vector<double> spread(const char* name, std::vector<double> numbers, std::size_t count) {
@@ -217,8 +217,7 @@ MeanfieldSystem general_system(const MeanfieldSetup& p, std::size_t heights) {
   const double lost = std::abs(start.mass - 1);
   if (!(lost <= most_error(p)))
     return {.start_lost = lost, .modes = [heights] { return 2 * heights * heights; }};
-  auto flow =
-      std::make_unique<WeightedTokens>(p.dim, p.dynamics, p.beta, start.weights);
+  auto flow = std::make_unique<WeightedTokens>(p.dim, p.dynamics, p.beta, start.weights);
   const WeightedTokens& tokens = *flow;
   MeanfieldSystem s{.flow = std::move(flow),
                     .start = std::move(start.points),

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <utility>
+
+#include "attractor/base/numbers.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -18,7 +19,6 @@ using report::Panel;
 using report::Series;
 
 constexpr double kWidth = 560, kHeight = 400;
-constexpr double kGap = std::numeric_limits<double>::quiet_NaN();
 
 PageFigure plot(std::string id, std::string title, Panel panel, std::string caption) {
   PageFigure result{.figure = {.id = std::move(id), .title = std::move(title)},
@@ -45,8 +45,8 @@ std::vector<Series> branch_lines(const StationaryRecord& r, const Y& y) {
   for (std::size_t k = 0; k < path.size(); ++k) {
     const bool fold = r.branch.fold && path[k].order == r.branch.fold->order;
     const double height = y(path[k]);
-    add_point(stable, path[k].noise_ratio, fold || path[k].stable() ? height : kGap);
-    add_point(unstable, path[k].noise_ratio, fold || !path[k].stable() ? height : kGap);
+    add_point(stable, path[k].noise_ratio, fold || path[k].stable() ? height : kNan);
+    add_point(unstable, path[k].noise_ratio, fold || !path[k].stable() ? height : kNan);
   }
   std::vector<Series> lines = {std::move(stable)};
   if (r.branch.fold) lines.push_back(std::move(unstable));
@@ -121,7 +121,7 @@ PageFigure energy_figure(const StationaryRecord& r) {
   Panel panel{.x = {.label = "noise κ / κ_{#}", .low = low, .high = high},
               .y = {.label = "free energy over that of uniform, units of κ_{#}"}};
   panel.series = branch_lines(r, [low = low](const StationaryState& s) {
-    return s.noise_ratio < low ? kGap : s.excess_energy;
+    return s.noise_ratio < low ? kNan : s.excess_energy;
   });
   panel.horizontal.push_back({.at = 0, .colour = report::kInk});
   add_guides(r, panel);

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <optional>
 #include <utility>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/commands/flow/token_figure.hpp"
 #include "attractor/lab/words.hpp"
 
@@ -24,7 +24,6 @@ using report::Panel;
 using report::Scale;
 using report::Series;
 
-constexpr double kGap = std::numeric_limits<double>::quiet_NaN();
 constexpr double kHalf = 560, kWide = 1120, kPlot = 330;  // widths, height: pixels
 
 // ---- Against time.
@@ -35,13 +34,13 @@ struct TimeAxis {
 
   double at(double log10) const {
     if (axis.scale == Scale::power) return log10;
-    return log10 == -std::numeric_limits<double>::infinity() ? 0 : std::pow(10, log10 - exponent);
+    return log10 == -kInfinity ? 0 : std::pow(10, log10 - exponent);
   }
   double at(const flow::Time& time) const { return at(time.log() / std::numbers::ln10); }
 };
 
 TimeAxis time_axis(const FlowRecord& record) {
-  double low = std::numeric_limits<double>::infinity(), high = -low;
+  double low = kInfinity, high = -low;
   for (const auto& o : record.series) {
     if (!std::isfinite(o.log10_time)) continue;
     low = std::min(low, o.log10_time);
@@ -85,7 +84,7 @@ Series against_time(const FlowRecord& record, const TimeAxis& time,
                     double observe::Observation::*column, Mark mark, Colour colour) {
   Series series{.mark = mark, .colour = colour, .width = 2.4};
   std::size_t finite = 0;
-  double low = std::numeric_limits<double>::infinity(), high = -low;
+  double low = kInfinity, high = -low;
   for (const auto& o : record.series) {
     add_point(series, time.at(o.log10_time), o.*column);
     if (!std::isfinite(series.x.back()) || !std::isfinite(o.*column)) continue;
@@ -282,7 +281,7 @@ std::optional<PageFigure> tree_figure(const FlowRecord& record, const FlowView& 
   lines.push_back(curve(report::kGrey, 1.6));
   const auto draw = [&lines](const Branch& b, double to_x, double to_y) {
     Series& s = b.group < 0 ? lines.back() : lines[static_cast<std::size_t>(b.group)];
-    for (const auto& [x, y] : {std::pair(b.x, b.y), {to_x, b.y}, {to_x, to_y}, {kGap, kGap}})
+    for (const auto& [x, y] : {std::pair(b.x, b.y), {to_x, b.y}, {to_x, to_y}, {kNan, kNan}})
       add_point(s, x, y);
   };
   for (const observe::Linkage& merge : record.merges) {

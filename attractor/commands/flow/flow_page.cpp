@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/commands/flow/flow_viewer.hpp"
 #include "attractor/commands/flow/load_flow_py.hpp"
 
@@ -13,7 +14,7 @@ namespace attractor::lab {
 namespace {
 
 double last_finite(const FlowRecord& record, double observe::Observation::*column) {
-  return record.series.empty() ? std::nan("") : record.series.back().*column;
+  return record.series.empty() ? kNan : record.series.back().*column;
 }
 
 std::vector<Tile> tiles(const FlowRecord& record) {

@@ -1,11 +1,11 @@
 #include "attractor/commands/flow/token_figure.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/lab/words.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 namespace attractor::lab {
@@ -16,7 +16,6 @@ using report::curve;
 using report::Panel;
 using report::Series;
 
-constexpr double kGap = std::numeric_limits<double>::quiet_NaN();
 constexpr double kWidth = 1120;  // pixels
 constexpr Colour kOutline = 0x9aa3af, kFrontLine = 0xd3d9e0, kBackLine = 0xedf0f3;
 
@@ -49,15 +48,15 @@ Series graticule(const std::array<double, 9>& camera, bool back) {
       return camera[3 * row] * p[0] + camera[3 * row + 1] * p[1] + camera[3 * row + 2] * p[2];
     };
     const bool seen = (along(2) < 0) == back;
-    add_point(series, seen ? along(0) : kGap, seen ? along(1) : kGap);
+    add_point(series, seen ? along(0) : kNan, seen ? along(1) : kNan);
   };
   for (int latitude = -60; latitude <= 60; latitude += 30) {
     for (int k = 0; k <= 120; ++k) add(latitude * kDegree, 3 * k * kDegree);
-    add_point(series, kGap, kGap);
+    add_point(series, kNan, kNan);
   }
   for (int longitude = 0; longitude < 360; longitude += 30) {
     for (int k = -30; k <= 30; ++k) add(3 * k * kDegree, longitude * kDegree);
-    add_point(series, kGap, kGap);
+    add_point(series, kNan, kNan);
   }
   return series;
 }

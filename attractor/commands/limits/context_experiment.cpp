@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/commands/limits/context_figures.hpp"
 #include "attractor/commands/registry.hpp"
 #include "attractor/long_context/context_advice.hpp"
@@ -55,8 +56,7 @@ void add_state(const ContextLayer& layer, double dim, Result& answer) {
   v["normalised_gain"] = number(s.normalised_gain);
   v["slope"] = number(s.slope);
   const bool fits = dim == 0 || dim >= layer.tokens;
-  v["backward_norm"] =
-      number(fits ? backward_norm(layer, dim == 0 ? layer.tokens : dim) : std::nan(""));
+  v["backward_norm"] = number(fits ? backward_norm(layer, dim == 0 ? layer.tokens : dim) : kNan);
   if (!fits)
     answer.remarks.push_back(fmt::format(
         "backward_norm is left out: {} equiangular tokens need a dimension of at least {}, not {}.",

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/long_context/context_advice.hpp"
 
 namespace attractor::lab {
@@ -49,7 +50,7 @@ bool possible(double tokens, double rho) { return rho * (tokens - 1) >= -1; }
 double value(ContextLayer layer, double gamma, Quantity quantity) {
   layer.exponent = gamma;
   // Attention of the regular simplex vanishes at gamma = 0.
-  if (gamma == 0 && layer.rho * (layer.tokens - 1) <= -1 + 1e-9) return std::nan("");
+  if (gamma == 0 && layer.rho * (layer.tokens - 1) <= -1 + 1e-9) return kNan;
   return meanfield::context_state(layer).*quantity;
 }
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/commands/limits/stability_figures.hpp"
 #include "attractor/commands/registry.hpp"
 #include "attractor/mean_field/cluster_count.hpp"
@@ -19,7 +19,6 @@ using meanfield::ClusterHistory;
 using meanfield::ClusterMoment;
 using meanfield::Stability;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kMostModes = 200;  // listed unless more are asked for
 
 std::size_t listed_modes(const StabilitySetup& p) {
@@ -168,8 +167,7 @@ void add_rates(std::size_t modes, const Stability& s, Result& answer) {
   answer.tables.push_back(table);
 }
 
-void add_values(const StabilitySetup& p, std::size_t modes, const Stability& s,
-                Result& answer) {
+void add_values(const StabilitySetup& p, std::size_t modes, const Stability& s, Result& answer) {
   Json& v = answer.values;
   const bool circle = p.dim == 2;
   v["fastest_mode"] = s.fastest;
@@ -219,7 +217,8 @@ ParameterList list(StabilitySetup& p) {
   l.add("horizon", p.horizon, "end of the runs, in e-foldings of the fastest mode")
       .above(0, kLongest)
       .used_if(p.observe > 0, count);
-  l.add("time", p.time, "count at this time, at most 10000 e-foldings; 0: when clusters have formed")
+  l.add("time", p.time,
+        "count at this time, at most 10000 e-foldings; 0: when clusters have formed")
       .at_least(0)
       .used_if(p.observe > 0, count);
   return l;

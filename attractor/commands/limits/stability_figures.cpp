@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "attractor/base/numbers.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -19,7 +20,6 @@ using report::Panel;
 using report::Scale;
 using report::Series;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kStems = 60;  // modes drawn one by one
 
 /// Rates are drawn in this unit.

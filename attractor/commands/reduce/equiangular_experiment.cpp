@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <numbers>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/commands/registry.hpp"
 #include "attractor/lab/number_list.hpp"
 #include "attractor/lab/words.hpp"
@@ -26,8 +26,6 @@ using report::Axis;
 using report::Scale;
 using report::Series;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kMostLevel = 1 - 1e-15;
 
 /// A point of the way: ln t, cosine, ln(1 - cosine).
@@ -326,11 +324,10 @@ ParameterList list(EquiangularSetup& p) {
 
 Result ask(const EquiangularSetup& p, const Context& /*context*/) {
   check(p);
-  auto asked =
-      std::make_shared<Asked>(Asked{.flow = EquiangularFlow(problem(p)),
-                                    .log_time = asked_log_time(p),
-                                    .levels = p.levels.values,
-                                    .step = p.step});
+  auto asked = std::make_shared<Asked>(Asked{.flow = EquiangularFlow(problem(p)),
+                                             .log_time = asked_log_time(p),
+                                             .levels = p.levels.values,
+                                             .step = p.step});
   if (p.layers > 0) asked->layers = meanfield::layers(problem(p), p.step, p.layers);
   const double log_gap = asked->layers.empty() ? asked->flow.at(asked->log_time).log_gap
                                                : asked->layers.back().log_gap;

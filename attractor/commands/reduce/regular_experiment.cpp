@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/commands/flow/flow_view.hpp"
 #include "attractor/commands/reduce/pair_experiment.hpp"
 #include "attractor/commands/registry.hpp"
@@ -68,8 +69,8 @@ void fill_growth(const RegularSetup& p, const GrowthSpectrum& spectrum, Result& 
     rates.push_back(shown);
     logs.push_back(number(log));
     table.labels.push_back(mode_name(p, j));
-    table.rows.push_back({shown.is_null() ? std::nan("") : rate, log,
-                          static_cast<double>(spectrum.multiplicity[j])});
+    table.rows.push_back(
+        {shown.is_null() ? kNan : rate, log, static_cast<double>(spectrum.multiplicity[j])});
   }
   const std::size_t fastest = spectrum.fastest();
   answer.values["growth_rates"] = rates;
@@ -96,7 +97,7 @@ void fill_lifetime(const RegularSetup& p, const RegularClusters& clusters, Json&
 }
 
 void fill_way(const RegularSetup& p, const RegularClusters& clusters, Json& values) {
-  double log_time = std::nan("");
+  double log_time = kNan;
   if (p.shape == Shape::ring)
     log_time = ring_time(clusters, p.polar, p.to_polar).log();
   else if (p.cosine)
@@ -188,12 +189,13 @@ PageFigure ring_figure(const RegularSetup& p) {
 std::string headline(const RegularSetup& p, const GrowthSpectrum& spectrum) {
   const std::string where = p.shape == Shape::polygon   ? "on a regular polygon"
                             : p.shape == Shape::simplex ? "on a regular simplex"
-                                                   : "on a ring";
-  const std::string who =
-      fmt::format("{} equal clusters {}, {} at β = {:.6g}", p.count, where,
-                  p.dynamics == Rule::softmax ? "softmax attention" : "unnormalised attention", p.beta);
+                                                        : "on a ring";
+  const std::string who = fmt::format(
+      "{} equal clusters {}, {} at β = {:.6g}", p.count, where,
+      p.dynamics == Rule::softmax ? "softmax attention" : "unnormalised attention", p.beta);
   const std::string fold = power_text(spectrum.log_efolding() / kLn10);
-  if (p.shape == Shape::ring) return fmt::format("{}: it leaves the equator e-fold in {}.", who, fold);
+  if (p.shape == Shape::ring)
+    return fmt::format("{}: it leaves the equator e-fold in {}.", who, fold);
   return fmt::format("{}: mode {} grows fastest, e-fold in {}.", who,
                      mode_name(p, spectrum.fastest()), fold);
 }
@@ -254,7 +256,8 @@ Result ask(const RegularSetup& p, const Context&) {
   else if (p.beta * neighbour_angle(p).gap() < 3)
     answer.remarks.push_back(
         "Clusters overlap at this beta: the lifetime of an isolated pair says little.");
-  const bool slides = p.shape == Shape::ring && p.polar > p.to_polar && p.polar < std::numbers::pi / 2;
+  const bool slides =
+      p.shape == Shape::ring && p.polar > p.to_polar && p.polar < std::numbers::pi / 2;
   answer.draw = [p, slides] {
     std::vector<PageFigure> figures;
     if (p.shape != Shape::ring) figures.push_back(growth_figure(p));

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <optional>
 #include <utility>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/commands/select/select_plane.hpp"
 #include "attractor/commands/select/select_words.hpp"
 #include "attractor/lab/words.hpp"
@@ -27,7 +27,6 @@ using report::Scale;
 using report::Series;
 using training::MaxMargin;
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr double kHalf = 560, kWide = 1120, kPlot = 330, kEntry = 17;  // pixels
 constexpr std::size_t kPoints = 1000;                                  // of a line
 constexpr std::size_t kCells = 4096;                                   // of all heat maps together
@@ -74,7 +73,7 @@ Series column(const SelectRecord& r, const Clock& clock, Colour colour, std::str
 }
 
 std::pair<double, double> extent(const std::vector<double>& values) {
-  double low = std::numeric_limits<double>::infinity(), high = -low;
+  double low = kInfinity, high = -low;
   for (const double value : values)
     if (std::isfinite(value)) low = std::min(low, value), high = std::max(high, value);
   return {low, high};
@@ -82,7 +81,7 @@ std::pair<double, double> extent(const std::vector<double>& values) {
 
 /// Logarithmic where all values are positive and differ by more than a factor of 30.
 Scale scale_of(const std::vector<Series>& series) {
-  double least = std::numeric_limits<double>::infinity(), most = -least;
+  double least = kInfinity, most = -least;
   for (const Series& s : series) {
     const auto [low, high] = extent(s.y);
     least = std::min(least, low), most = std::max(most, high);
@@ -107,18 +106,18 @@ std::optional<PageFigure> plot(std::string id, std::string title, Axis x, Axis y
 
 double cosine_to(std::span<const double> a, std::span<const double> b) {
   const double lengths = norm(a) * norm(b);
-  return a.size() == b.size() && lengths > 0 ? dot(a, b) / lengths : kNone;
+  return a.size() == b.size() && lengths > 0 ? dot(a, b) / lengths : kNan;
 }
 
 double from_one(double cosine) {
   constexpr double kRounding = 1e-15;
-  return 1 - cosine > kRounding ? 1 - cosine : kNone;
+  return 1 - cosine > kRounding ? 1 - cosine : kNan;
 }
 
 /// 1 - cosine of what attention moves by between two moments to the solution.
 std::vector<double> velocity_angles(const SelectRecord& r, const training::Objective& objective,
                                     std::span<const double> solution) {
-  std::vector<double> result(r.series.size(), kNone), last;
+  std::vector<double> result(r.series.size(), kNan), last;
   const std::size_t size = objective.dim();
   for (std::size_t k = 0; k < r.series.size() && (k + 1) * size <= r.trajectory.size(); ++k) {
     std::vector<double> now =
@@ -185,13 +184,14 @@ std::optional<Series> norm_guide(const SelectRecord& r, const Clock& clock, cons
   };
   for (const double x : norms.x) {
     const double y = normalised ? speed * x : end_y + r.svm->norm * (log(x) - log(norms.x.back()));
-    add_point(guide, x, y >= 0 ? y : kNone);
+    add_point(guide, x, y >= 0 ? y : kNan);
   }
   return guide;
 }
 
 std::optional<PageFigure> norm_figure(const SelectRecord& r) {
-  const bool normalised = r.setup.optimizer == Optimizer::ngd || r.setup.optimizer == Optimizer::published;
+  const bool normalised =
+      r.setup.optimizer == Optimizer::ngd || r.setup.optimizer == Optimizer::published;
   const Clock clock = clock_of(r, normalised);
   const training::Trained trained = training::Trained(r.setup.train);
   std::vector<Series> series;
@@ -202,8 +202,7 @@ std::optional<PageFigure> norm_figure(const SelectRecord& r) {
     series.push_back(column(r, clock, report::kBlue, "|v|", &SelectMoment::head_norm));
   if (std::optional<Series> guide = norm_guide(r, clock, series.front()))
     series.push_back(std::move(*guide));
-  const bool theory = r.setup.mirror == 2 &&
-                      training::is_margin_loss(r.setup.loss) &&
+  const bool theory = r.setup.mirror == 2 && training::is_margin_loss(r.setup.loss) &&
                       (trained.attention == training::AttentionPart::prompt ||
                        trained.attention == training::AttentionPart::weights);
   const char* caption =
@@ -248,8 +247,7 @@ std::optional<PageFigure> loss_figure(const SelectRecord& r) {
   Series loss = column(r, clock, report::kGreen, "", &SelectMoment::loss);
   const Scale scale = scale_of({loss});
   return plot("loss", "Training loss", clock.axis, {.label = "loss", .scale = scale},
-              {std::move(loss)},
-              fmt::format("The {} loss, a mean over inputs.", r.setup.loss));
+              {std::move(loss)}, fmt::format("The {} loss, a mean over inputs.", r.setup.loss));
 }
 
 std::optional<PageFigure> excess_figure(const SelectRecord& r) {
@@ -262,7 +260,7 @@ std::optional<PageFigure> excess_figure(const SelectRecord& r) {
   return plot("excess", "What is left to gain", clock.axis,
               {.label = "loss above that of the best tokens",
                .scale = narrow ? Scale::linear : Scale::power,
-               .low = narrow ? 0 : kNone},
+               .low = narrow ? 0 : kNan},
               {std::move(excess)},
               "Distance of the loss to that of the best tokens, computed without cancellation; a "
               "plateau means that some input does not select its best token.");
@@ -304,7 +302,7 @@ void add_cells(Panel& panel, std::span<const double> softmax, std::size_t stride
   add_row(0, -0.5);
   Series lines = curve(0xffffff, inputs > 24 ? 0.6 : 2.5);
   for (std::size_t i = 1; i < inputs; ++i)
-    for (const double x : {-0.5, width - 0.5, kNone})
+    for (const double x : {-0.5, width - 0.5, kNan})
       add_point(lines, x, static_cast<double>(i) - 0.5);
   panel.series.push_back(std::move(lines));
 }
@@ -329,7 +327,7 @@ Panel attention_panel(const SelectRecord& r, std::span<const double> softmax, st
 
 std::string moment_text(const SelectRecord& r, std::size_t k) {
   return r.setup.optimizer == Optimizer::flow ? "t = " + power_text(r.series[k].log10_time)
-                                          : fmt::format("step {:.0f}", r.series[k].steps);
+                                              : fmt::format("step {:.0f}", r.series[k].steps);
 }
 
 /// Start, the moments when the mean weight has gone one and two thirds of its way, end.
@@ -404,8 +402,7 @@ std::optional<PageFigure> path_figure(const SelectRecord& r) {
 }  // namespace
 
 std::vector<PageFigure> select_figures(const SelectRecord& r) {
-  const training::Objective objective(r.problem, r.setup.loss,
-                                      training::Trained(r.setup.train));
+  const training::Objective objective(r.problem, r.setup.loss, training::Trained(r.setup.train));
   std::vector<PageFigure> figures;
   const auto add = [&figures](std::optional<PageFigure> figure) {
     if (figure) figures.push_back(std::move(*figure));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/lab/json.hpp"
 #include "attractor/space/space.hpp"
 
@@ -413,7 +414,7 @@ void write_choices(Archive& file, const std::string& group,
       std::uint64_t{0});
   write_rows<double>(
       file, group + "/solution", found,
-      [](const MaxMargin& m) -> const auto& { return m.solution; }, std::nan(""));
+      [](const MaxMargin& m) -> const auto& { return m.solution; }, kNan);
   write_column(file, group + "/norm", found, [](const MaxMargin& m) { return m.norm; });
   write_column(file, group + "/relative_gap", found,
                [](const MaxMargin& m) { return m.relative_gap; });
@@ -437,10 +438,9 @@ void write_path(const SelectRecord& r, Archive& file) {
   column("residual", &PathPoint::residual);
   write_rows<double>(
       file, "/path/weights", r.path, [](const PathPoint& p) -> const auto& { return p.weights; },
-      std::nan(""));
+      kNan);
   write_rows<double>(
-      file, "/path/head", r.path, [](const PathPoint& p) -> const auto& { return p.head; },
-      std::nan(""));
+      file, "/path/head", r.path, [](const PathPoint& p) -> const auto& { return p.head; }, kNan);
   write_rows<std::uint64_t>(
       file, "/path/selected", r.path, [](const PathPoint& p) -> const auto& { return p.selected; },
       std::uint64_t{0});
@@ -452,7 +452,7 @@ void write_basins(const training::Basins& basins, Archive& file) {
   using training::BasinStart;
   write_rows<double>(
       file, "/basins/starts", basins.starts,
-      [](const BasinStart& s) -> const auto& { return s.start; }, std::nan(""));
+      [](const BasinStart& s) -> const auto& { return s.start; }, kNan);
   std::vector<std::int64_t> limits;
   for (const BasinStart& s : basins.starts)
     limits.push_back(s.limit < basins.limits.size() ? static_cast<std::int64_t>(s.limit) : -1);

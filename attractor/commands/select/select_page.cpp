@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string_view>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/commands/page.hpp"
 #include "attractor/commands/select/margin_words.hpp"
 #include "attractor/commands/select/select_figures.hpp"
@@ -177,7 +177,7 @@ void add_selected(const SelectRecord& r, std::vector<Section>& sections) {
     rows.push_back({std::to_string(i), std::to_string(t), digits(score, 6),
                     i < r.leads.size() ? digits(r.leads[i], 6) : "–"});
     if (!r.trained) continue;
-    const double weight = r.softmax.empty() ? std::nan("") : r.softmax[i * p.tokens + t];
+    const double weight = r.softmax.empty() ? kNan : r.softmax[i * p.tokens + t];
     rows.back().push_back(close_to_one(weight, 1 - weight));
     rows.back().push_back(i < r.lock_in.size() ? when(r, r.lock_in[i]) : "–");
   }

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <optional>
 #include <utility>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/commands/select/select_words.hpp"
 #include "attractor/lab/words.hpp"
 #include "attractor/space/space.hpp"
@@ -26,7 +26,6 @@ using report::Scale;
 using report::Series;
 using training::MaxMargin;
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr double kHalf = 560, kWide = 1120, kPlot = 330, kEntry = 17;  // pixels
 constexpr Colour kOther = 0xd99a7a;                                    // further starts
 constexpr std::size_t kPoints = 1000;                                  // of a line
@@ -57,8 +56,7 @@ std::optional<Plane> plane_of(const SelectRecord& r) {
   constexpr std::size_t kMost = 1'000'000;  // numbers
   constexpr double kZero = 1e-9;
   const training::Problem& p = r.problem;
-  const bool prompt =
-      training::Trained(r.setup.train).attention == training::AttentionPart::prompt;
+  const bool prompt = training::Trained(r.setup.train).attention == training::AttentionPart::prompt;
   if (!prompt || p.dim < 2 || p.x.size() > kMost) return std::nullopt;
   Plane plane{.keys = training::keys(p)};
   std::vector<double> rest(plane.keys);  // differences to the first token of the input
@@ -268,7 +266,7 @@ void add_path(Panel& panel, const std::vector<Point>& path, Colour colour, std::
       const double ahead = turn == 0 ? 0 : 1;
       add_point(heads, path[k][0] + ahead * (c * x - s * y), path[k][1] + ahead * (s * x + c * y));
     }
-    add_point(heads, kNone, kNone);
+    add_point(heads, kNan, kNan);
   }
   panel.series.push_back(std::move(line));
   panel.series.push_back(std::move(heads));

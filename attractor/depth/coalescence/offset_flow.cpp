@@ -3,10 +3,10 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <vector>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/depth/coalescence/linearised_row.hpp"
 #include "attractor/space/space.hpp"
@@ -105,8 +105,7 @@ void carry(const Nodes& n, std::span<const double> centre, std::size_t dim, LogV
     }
     sphere.project(centre, b);
     const double length = norm(b);
-    v.log[k] = length > 0 ? v.log[k] + contraction + std::log(length)
-                          : -std::numeric_limits<double>::infinity();
+    v.log[k] = length > 0 ? v.log[k] + contraction + std::log(length) : -kInfinity;
     for (double& c : b) c = length > 0 ? c / length : 0;
   }
 }
@@ -156,7 +155,7 @@ void carry_offsets(const Attention& attention, const flow::Stretch& stretch, dou
 
 double log_inner_dissipation(const Attention& attention, std::span<const double> state,
                              const TokenGroups& groups) {
-  const double nothing = -std::numeric_limits<double>::infinity();
+  const double nothing = -kInfinity;
   const std::size_t dim = attention.dim;
   const std::vector<double> offsets = groups.offsets();
   const RowSources sources(attention, state, groups.masses(), groups.total());

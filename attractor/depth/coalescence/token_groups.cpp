@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/space/space.hpp"
 
 namespace attractor::depth {
@@ -14,7 +15,6 @@ namespace {
 
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 constexpr double kSafety = 4;
-constexpr double kNowhere = -std::numeric_limits<double>::infinity();
 
 std::span<const double> vector_of(const LogVectors& v, std::size_t k, std::size_t dim) {
   return std::span(v.unit).subspan(k * dim, dim);
@@ -23,7 +23,7 @@ std::span<const double> vector_of(const LogVectors& v, std::size_t k, std::size_
 /// Appends x e^log.
 void append(std::span<const double> x, double log, LogVectors& out) {
   const double length = norm(x);
-  out.log.push_back(length > 0 ? log + std::log(length) : kNowhere);
+  out.log.push_back(length > 0 ? log + std::log(length) : -kInfinity);
   for (const double c : x) out.unit.push_back(length > 0 ? c / length : 0);
 }
 
@@ -36,7 +36,7 @@ double read_scaled(const Offsets& o, std::size_t k, std::size_t dim, std::span<d
   }
   const double top = *std::max_element(o.now.log.begin(), o.now.log.end());
   std::fill(out.begin(), out.end(), 0.0);
-  if (top == kNowhere) return kNowhere;
+  if (top == -kInfinity) return -kInfinity;
   const auto base = vector_of(o.base, k, dim);
   for (std::size_t a = 0; a < dim; ++a) {
     const double factor = base[a] * std::exp(o.now.log[a] - top);

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <utility>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/depth/points.hpp"
 #include "attractor/kernels/dense/attention_rows.hpp"
@@ -31,7 +31,7 @@ void require_sizes(Points points, std::size_t dim) {
 // ---- Cells.
 
 std::size_t widest_axis(Points points, std::size_t dim, std::span<const std::uint32_t> members) {
-  std::vector<double> low(dim, std::numeric_limits<double>::infinity()), high(dim, -low[0]);
+  std::vector<double> low(dim, kInfinity), high(dim, -low[0]);
   for (const std::uint32_t i : members)
     for (std::size_t a = 0; a < dim; ++a) {
       low[a] = std::min(low[a], points[i * dim + a]);

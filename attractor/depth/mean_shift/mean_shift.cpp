@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/depth/mean_shift/kernel_density.hpp"
@@ -35,7 +36,7 @@ class Ascent {
         at_(std::move(starts)),
         before_(at_),
         direction_(dim),
-        step_(at_.size() / dim, std::numeric_limits<double>::infinity()),
+        step_(at_.size() / dim, kInfinity),
         leader_(step_.size()) {
     std::iota(leader_.begin(), leader_.end(), 0u);
     climbing_ = leading_ = leader_;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/kernels/circle/circle_series.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -90,7 +91,7 @@ bool gather_piece(const CircleJob& job, std::size_t& i, std::size_t end, CircleB
     double near_end[2][kChunk];  // a chunk must not be read past the last token
     const double *angles = job.angles + i, *masses = weights + i;
     if (i + kChunk > job.tokens) {
-      std::fill_n(near_end[0], kChunk, std::numeric_limits<double>::infinity());
+      std::fill_n(near_end[0], kChunk, kInfinity);
       std::fill_n(near_end[1], kChunk, 0.0);
       std::copy_n(angles, job.tokens - i, near_end[0]);
       std::copy_n(masses, job.tokens - i, near_end[1]);

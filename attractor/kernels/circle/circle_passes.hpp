@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/kernels/field_out.hpp"
 
 namespace attractor::kernels {
@@ -40,8 +40,7 @@ struct CircleJob {
     return origin + (static_cast<double>(cell) + 0.5) * width;
   }
   double edge(std::size_t cell) const {
-    return cell + 1 == cells ? std::numeric_limits<double>::infinity()
-                             : origin + static_cast<double>(cell + 1) * width;
+    return cell + 1 == cells ? kInfinity : origin + static_cast<double>(cell + 1) * width;
   }
   /// `cells` for an angle that is nowhere near the circle's one turn.
   std::size_t cell(double angle) const {

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <utility>
+
+#include "attractor/base/numbers.hpp"
 
 namespace attractor::kernels {
 namespace {
@@ -74,7 +75,7 @@ CircleModes circle_modes(double beta, double tail) {
 
 CircleDesign circle_design(const CircleModes& modes, double error, std::size_t tokens) {
   CircleDesign best;
-  double best_cost = std::numeric_limits<double>::infinity();
+  double best_cost = kInfinity;
   std::size_t p = kMostCirclePowers;  // more cells never need more powers
   for (std::size_t quarter = 4; quarter <= (1U << 16); quarter *= 2)
     for (const std::size_t cells : {4 * quarter, 5 * quarter, 6 * quarter, 7 * quarter}) {

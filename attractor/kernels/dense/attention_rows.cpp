@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/kernels/dense/logit_lanes.hpp"
 #include "attractor/kernels/dense/logit_panels.hpp"
@@ -157,7 +158,7 @@ HWY_INLINE V row_weight(V logit) {
 template <bool kDistance, int kDim>
 void block_rows(const RowsJob& job, const Block& block) {
   const D d;
-  const V none = hn::Set(d, -std::numeric_limits<double>::infinity());
+  const V none = hn::Set(d, -kInfinity);
   const V index = hn::Load(d, block.index);
   const bool wants_pull = !job.out->pull.empty(), wants_moment = !job.out->moment.empty();
   V peak = kDistance ? hn::Zero(d) : hn::Set(d, std::numeric_limits<double>::lowest());

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <utility>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/base/threads.hpp"
 
 namespace attractor::kernels {
@@ -65,7 +65,7 @@ double cut_error(const SphereModes& modes, double radius, std::size_t degree) {
   double value = 0, slope = 0;
   for (std::size_t l = 1; l <= modes.highest(); ++l) {
     const double x = radius * (real(l) + 0.5);
-    if (x > p + 1) return std::numeric_limits<double>::infinity();
+    if (x > p + 1) return kInfinity;
     const double wave = 2 * std::exp((p + 1) * std::log(x / 2) - factorial);
     const double rough = wave * (p + 1) * 2 / x;  // of degree p - 1
     value += modes.value[l] * 2 * wave;
@@ -298,7 +298,7 @@ SphereModes sphere_modes(double beta, double tail) {
 
 SphereDesign sphere_design(const SphereModes& modes, double error, std::size_t tokens) {
   SphereDesign best;
-  double best_cost = std::numeric_limits<double>::infinity();
+  double best_cost = kInfinity;
   for (std::size_t bands = 3; bands <= 400; bands += std::max<std::size_t>(1, bands / 10)) {
     if (cost(tokens, bands, 4, modes.highest()) >= best_cost) break;
     const double radius = kReach * band_height(bands);

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/lab/checkpoint_bytes.hpp"
 #include "attractor/lab/flow/checkpoint.hpp"
 #include "attractor/observe/pairs.hpp"
@@ -90,7 +90,7 @@ class Content {
   // Whatever is recorded happened in this order, up to the present.
   template <class Events, class TimeOf>
   void check_times(const Events& events, const TimeOf& time_of, const char* what) const {
-    double last = -std::numeric_limits<double>::infinity();
+    double last = -kInfinity;
     for (const auto& event : events) {
       const double now = time_of(event);
       require(!std::isnan(now) && in_order(last, now), fmt::format("has {} out of order", what));

@@ -4,17 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <utility>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/observe/inside_groups.hpp"
 
 namespace attractor::lab {
 namespace {
-
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 depth::Architecture architecture_of(const FlowSetup& p, std::size_t dim, FlowWeights weights) {
   depth::Architecture a;
@@ -136,7 +134,7 @@ observe::Observation FlowModel::observe(const flow::Time& time, std::span<const 
   know_energy(state, o);
   // Each costs as much as a step: left out for many tokens.
   const bool affordable = groups().count() <= options.exact_limit && whole().has_increments();
-  o.layer_cosine = affordable ? layer_cosine(time, state) : kUnknown;
+  o.layer_cosine = affordable ? layer_cosine(time, state) : kNan;
   if (layers_ != nullptr) observe_layer(time, state, affordable, o);
   return o;
 }
@@ -173,8 +171,8 @@ double FlowModel::layer_cosine(const flow::Time& time, std::span<const double> s
 // dE/dt and softmax rows belong to plain attention; here the rows are those of the layer.
 void FlowModel::observe_layer(const flow::Time& time, std::span<const double> state,
                               bool affordable, observe::Observation& o) const {
-  o.dissipation = o.log_dissipation = o.attention_entropy = kUnknown;
-  o.dissipation_relative_error = o.dissipation_relative_unseen = kUnknown;
+  o.dissipation = o.log_dissipation = o.attention_entropy = kNan;
+  o.dissipation_relative_error = o.dissipation_relative_unseen = kNan;
   o.attention_entropy_error = o.attention_entropy_unseen = 0;
   if (!affordable) return;
   const std::vector<double> entropies = whole().head_entropies(time, state);

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "attractor/attention/attention_layer.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/depth/coalescence/token_groups.hpp"
 #include "attractor/flow/status.hpp"
 #include "attractor/lab/flow/flow_setup.hpp"
@@ -49,11 +49,11 @@ struct FlowRecord {
   double offset_error = 0;           // relative, of distances within coalesced groups
   std::vector<std::uint32_t> owner;  // final group of every token
   std::string engine;
-  double velocity_error = 0;  // of the engine, in the natural unit of time; 0: rounding only
-  double loosened = 0;        // the largest tolerance that the engine's error imposed; 0: none
-  std::optional<bool> grows;  // at an equilibrium: whether a perturbation grows,
-  double log10_growth = std::numeric_limits<double>::quiet_NaN();  // and log10 of its rate
-  std::vector<double> head_entropies;                              // at the end, for general layers
+  double velocity_error = 0;   // of the engine, in the natural unit of time; 0: rounding only
+  double loosened = 0;         // the largest tolerance that the engine's error imposed; 0: none
+  std::optional<bool> grows;   // at an equilibrium: whether a perturbation grows,
+  double log10_growth = kNan;  // and log10 of its rate
+  std::vector<double> head_entropies;                // at the end, for general layers
   std::vector<std::uint32_t> selected;               // hardmax: what each token selects at the end
   LayerStatus layer_status = LayerStatus::complete;  // worst of all attention maps
   FlowWeights weights;                               // at the start

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/depth/engines.hpp"
 #include "attractor/lab/flow/flow_model.hpp"
 #include "attractor/ranks/ranks.hpp"
@@ -88,7 +88,7 @@ Verification compare(const FlowRecord& record, const FlowRecord& reference) {
   Verification v{.status = reference.status, .layer_status = reference.layer_status};
   v.coalesced = reference.merge_radius > 0;
   if (!v.delivered()) {
-    v.error = v.length_error = v.time_error = std::numeric_limits<double>::quiet_NaN();
+    v.error = v.length_error = v.time_error = kNan;
     return v;
   }
   const Snapshot &a = record.snapshots.back(), &b = reference.snapshots.back();

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <span>
 #include <utility>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/lab/flow/flow_experiment.hpp"
 #include "attractor/lab/select/select_experiment.hpp"
 
@@ -18,7 +18,6 @@ namespace {
 
 using training::Problem;
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kMoments = 600;   // of training, about; more for more checkpoints
 constexpr double kTrainingShare = 0.1;  // of the progress bar
 
@@ -69,7 +68,7 @@ TokenSet start_of(const BridgeSetup& p, const Problem& problem) {
 // The least lead of a selected token over another one of its input.
 double least_lead(const Problem& p, std::span<const double> queries,
                   std::span<const std::size_t> selected) {
-  double least = std::numeric_limits<double>::infinity();
+  double least = kInfinity;
   std::vector<double> difference(p.dim);
   for (std::size_t i = 0; i < p.inputs; ++i) {
     const auto u = queries.size() > p.dim ? queries.subspan(i * p.dim, p.dim) : queries;
@@ -84,8 +83,7 @@ double least_lead(const Problem& p, std::span<const double> queries,
 }
 
 std::vector<BridgeMoment> moments_of(const SelectRecord& r) {
-  const training::Objective objective(r.problem, r.setup.loss,
-                                      training::Trained(r.setup.train));
+  const training::Objective objective(r.problem, r.setup.loss, training::Trained(r.setup.train));
   std::vector<BridgeMoment> moments;
   training::Evaluation e;
   for (std::size_t k = 0; k < r.series.size(); ++k) {
@@ -94,7 +92,7 @@ std::vector<BridgeMoment> moments_of(const SelectRecord& r) {
     const SelectMoment& m = r.series[k];
     moments.push_back({.log_time = m.log10_time * std::numbers::ln10,
                        .norm = m.attention_norm,
-                       .margin = m.attention_norm > 0 ? lead / m.attention_norm : kNone,
+                       .margin = m.attention_norm > 0 ? lead / m.attention_norm : kNan,
                        .softmax_min = m.softmax_min,
                        .bound = logistic_weight(r.problem.tokens, lead)});
   }
@@ -123,7 +121,7 @@ double reached(const BridgeRecord& r, const training::Objective& objective,
                double BridgeMoment::*column, const Number& number, double level) {
   std::size_t k = r.moments.size();
   while (k > 0 && r.moments[k - 1].*column >= level) --k;
-  if (k == r.moments.size()) return kNone;
+  if (k == r.moments.size()) return kNan;
   if (k == 0) return r.moments[0].log_time;
   training::DescentFlow flow(objective, descent_options(r.training.setup));
   flow::Progress progress{
@@ -139,13 +137,12 @@ double reached(const BridgeRecord& r, const training::Objective& objective,
                         .tolerance = r.training.setup.tolerance};
   return flow::run(flow, flow::dormand_prince(), plan, progress, hooks) == flow::Status::complete
              ? found
-             : kNone;
+             : kNan;
 }
 
 BridgeTheory theory_of(const BridgeRecord& r) {
   const SelectRecord& t = r.training;
-  const training::Objective objective(t.problem, t.setup.loss,
-                                      training::Trained(t.setup.train));
+  const training::Objective objective(t.problem, t.setup.loss, training::Trained(t.setup.train));
   training::Evaluation e;
   const auto smallest_weight = [&](std::span<const double> weights) {
     objective.evaluate(weights, e);
@@ -154,7 +151,7 @@ BridgeTheory theory_of(const BridgeRecord& r) {
       least = std::min(least, e.weight[i * t.problem.tokens + t.selected[i]]);
     return least;
   };
-  BridgeTheory theory{.norm = t.svm && t.svm->feasible() ? t.svm->norm : kNone};
+  BridgeTheory theory{.norm = t.svm && t.svm->feasible() ? t.svm->norm : kNan};
   theory.transition_norm = theory.norm * std::log(static_cast<double>(t.problem.tokens) - 1);
   theory.transition_log_time = reached(
       r, objective, &BridgeMoment::norm,
@@ -168,8 +165,7 @@ BridgeTheory theory_of(const BridgeRecord& r) {
 
 // ---- Tokens.
 
-Attention attention_at(const BridgeSetup& p, std::size_t dim,
-                       std::span<const double> trained) {
+Attention attention_at(const BridgeSetup& p, std::size_t dim, std::span<const double> trained) {
   const double length = norm(trained);
   Attention attention{.rule = Rule::softmax, .beta = length, .dim = dim, .on_sphere = true};
   if (p.train != training::Train::W || !(length > 0)) return attention;
@@ -193,9 +189,8 @@ BridgeCheckpoint flow_tokens(const BridgeSetup& p, const TokenSet& start, Attent
   flow.outputs = 1;
   flow.snapshots = 2;
   const FlowRecord record = run_flow(flow, {.stop = context.stop});
-  BridgeCheckpoint result{.status = record.status,
-                          .steps = record.steps,
-                          .cluster_cosine = record.cluster_cosine};
+  BridgeCheckpoint result{
+      .status = record.status, .steps = record.steps, .cluster_cosine = record.cluster_cosine};
   if (result.status == flow::Status::interrupted) return result;
   result.start = record.series.front();
   result.end = record.series.back();

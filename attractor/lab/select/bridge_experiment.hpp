@@ -21,11 +21,11 @@
 // step. Memory O(moments * weights + checkpoints * n d). The same bits on any number of threads.
 #pragma once
 
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/lab/context.hpp"
 #include "attractor/lab/select/select_record.hpp"
 #include "attractor/observe/observation.hpp"
@@ -77,12 +77,11 @@ struct BridgeCheckpoint {
 /// The numbers that theory predicts; NaN where the run does not show them, -infinity for ln t where
 /// it does from the start.
 struct BridgeTheory {
-  static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-  double norm = kUnknown;                 // |p^mm|
-  double slope = kUnknown;                // of |p| against ln t, between the last two checkpoints
-  double transition_norm = kUnknown;      // |p^mm| ln(T - 1)
-  double transition_log_time = kUnknown;  // ln t when |p| gets there
-  double half_log_time = kUnknown;        // ln t when every selected weight has reached one half
+  double norm = kNan;                 // |p^mm|
+  double slope = kNan;                // of |p| against ln t, between the last two checkpoints
+  double transition_norm = kNan;      // |p^mm| ln(T - 1)
+  double transition_log_time = kNan;  // ln t when |p| gets there
+  double half_log_time = kNan;        // ln t when every selected weight has reached one half
 };
 
 struct BridgeRecord {

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <set>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/base/random.hpp"
 #include "attractor/lab/select/example_parameters.hpp"
 #include "attractor/lab/select/select_training.hpp"
@@ -22,11 +22,9 @@ using training::Evaluation;
 using training::Objective;
 using training::Problem;
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
 double cosine(std::span<const double> a, std::span<const double> b) {
   const double lengths = norm(a) * norm(b);
-  return lengths > 0 && a.size() == b.size() ? dot(a, b) / lengths : kNone;
+  return lengths > 0 && a.size() == b.size() ? dot(a, b) / lengths : kNan;
 }
 
 // K and Q of a problem that gives none: independent normals.
@@ -45,7 +43,7 @@ void draw_factors(Problem& problem, const SelectSetup& p) {
 // The lead of the selected tokens per unit length of the weights.
 double least_lead(const Objective& objective, const Evaluation& e, double length) {
   const Problem& p = objective.problem();
-  double least = std::numeric_limits<double>::infinity();
+  double least = kInfinity;
   for (std::size_t i = 0; i < p.inputs; ++i) {
     const auto u = std::span(e.query).subspan(p.queries.empty() ? 0 : i * p.dim, p.dim);
     const double top = dot(p.token(i, e.chosen[i]), u);
@@ -74,7 +72,7 @@ void observe_attention(const Evaluation& e, std::size_t tokens,
 
 double log10_excess(const Objective& objective, const Evaluation& e) {
   const bool known = !objective.trained().head && training::is_margin_loss(objective.loss());
-  return known ? objective.log_excess(e, objective.best()) / std::numbers::ln10 : kNone;
+  return known ? objective.log_excess(e, objective.best()) / std::numbers::ln10 : kNan;
 }
 
 SelectMoment observe(const SelectRecord& r, const Objective& objective, const Moment& at,
@@ -85,15 +83,15 @@ SelectMoment observe(const SelectRecord& r, const Objective& objective, const Mo
   SelectMoment m;
   m.log10_time = at.time.log() / std::numbers::ln10;
   m.steps =
-      r.setup.optimizer == Optimizer::flow ? kNone : std::round(at.time.value() / r.setup.step);
+      r.setup.optimizer == Optimizer::flow ? kNan : std::round(at.time.value() / r.setup.step);
   m.loss = objective.loss(e);
   m.log10_excess = log10_excess(objective, e);
   m.attention_norm = norm(attention);
   m.head_norm = norm(head);
-  m.cosine = r.svm ? cosine(attention, r.svm->solution) : kNone;
-  m.relaxed_cosine = r.relaxed ? cosine(attention, r.relaxed->solution) : kNone;
-  m.head_cosine = r.label ? cosine(head, r.label->svm.p) : kNone;
-  m.margin = attention.empty() ? kNone : least_lead(objective, e, m.attention_norm);
+  m.cosine = r.svm ? cosine(attention, r.svm->solution) : kNan;
+  m.relaxed_cosine = r.relaxed ? cosine(attention, r.relaxed->solution) : kNan;
+  m.head_cosine = r.label ? cosine(head, r.label->svm.p) : kNan;
+  m.margin = attention.empty() ? kNan : least_lead(objective, e, m.attention_norm);
   observe_attention(e, objective.problem().tokens, r.selected, m);
   return m;
 }
@@ -126,7 +124,7 @@ void solve_label_margin(const Objective& objective, const Evaluation& e, SelectR
   const bool frozen = objective.trained().attention == AttentionPart::none;
   r.label = training::label_margin(p, frozen ? e.feature : training::token_features(p, r.selected));
   if (r.label->svm.status == solve::MarginStatus::infeasible)
-    r.head_cosine = kNone;
+    r.head_cosine = kNan;
   else
     r.head_cosine = cosine(r.head, r.label->svm.p);
 }
@@ -137,7 +135,7 @@ void solve_relaxed(const training::AttSvm& svm, SelectRecord& r) {
   relaxed.flip();
   if (std::find(relaxed.begin(), relaxed.end(), true) == relaxed.end()) return;
   r.relaxed = svm.solve(r.selected, r.head, relaxed);
-  r.relaxed_cosine = r.relaxed->feasible() ? cosine(r.attention, r.relaxed->solution) : kNone;
+  r.relaxed_cosine = r.relaxed->feasible() ? cosine(r.attention, r.relaxed->solution) : kNan;
 }
 
 // -grad L with respect to p or W, as a direction; for K and Q, how W = K Q^T moves.
@@ -193,7 +191,7 @@ void follow_path(const Objective& objective, const training::AttSvm& svm, const 
   }
   for (const training::PathPoint& point : r.path)
     r.path_cosine.push_back(r.path_svm->feasible() ? cosine(point.weights, r.path_svm->solution)
-                                                   : kNone);
+                                                   : kNan);
 }
 
 void solve_margins(const Objective& objective, const Evaluation& e, const Context& context,
@@ -209,9 +207,9 @@ void solve_margins(const Objective& objective, const Evaluation& e, const Contex
   }
   r.svm = svm.solve(r.selected, r.head, relaxed);
   if (p.exact) r.exact = svm.prove(*r.svm, r.head);
-  r.cosine = r.svm->feasible() ? cosine(r.attention, r.svm->solution) : kNone;
+  r.cosine = r.svm->feasible() ? cosine(r.attention, r.svm->solution) : kNan;
   r.velocity_cosine =
-      r.trained && r.svm->feasible() ? cosine(velocity(objective, r, e), r.svm->solution) : kNone;
+      r.trained && r.svm->feasible() ? cosine(velocity(objective, r, e), r.svm->solution) : kNan;
   solve_relaxed(svm, r);
   if (p.local) {
     r.local =
@@ -264,7 +262,7 @@ void train_others(const Objective& objective, const Context& context, SelectReco
       other.trajectory.insert(other.trajectory.end(), at.weights.begin(), at.weights.end());
     objective.evaluate(run.weights(), e);
     other.svm = svm.solve(e.chosen);
-    other.cosine = other.svm.feasible() ? cosine(run.weights(), other.svm.solution) : kNone;
+    other.cosine = other.svm.feasible() ? cosine(run.weights(), other.svm.solution) : kNan;
     r.others.push_back(std::move(other));
   }
 }
@@ -275,7 +273,7 @@ std::vector<double> leads(const SelectRecord& r, std::span<const double> u, doub
   std::vector<double> result;
   for (std::size_t i = 0; i < r.selected.size(); ++i) {
     const auto own = u.size() > p.dim ? u.subspan(i * p.dim, p.dim) : u;
-    double least = std::numeric_limits<double>::infinity();
+    double least = kInfinity;
     for (std::size_t t = 0; t < p.tokens; ++t)
       if (t != r.selected[i])
         least = std::min(least, dot(p.token(i, r.selected[i]), own) - dot(p.token(i, t), own));

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/solve/exact/fraction.hpp"
 
 namespace attractor::solve {
@@ -32,7 +33,7 @@ Integer product(std::span<const Integer> a, std::span<const Integer> b) {
 
 Rational rational(const Fraction& x) {
   double value = towards_zero(x);
-  const double next = std::nextafter(value, x.sign() * std::numeric_limits<double>::infinity());
+  const double next = std::nextafter(value, x.sign() * kInfinity);
   const auto distance = [&](double y) { return Fraction(abs(x - Fraction(y))); };
   if (std::isfinite(next) && distance(next) < distance(value)) value = next;
   const double rest = std::isfinite(value) ? towards_zero(x - Fraction(value)) : 0;
@@ -41,7 +42,6 @@ Rational rational(const Fraction& x) {
 
 // Doubles next to each other around the root of x >= 0; the same one twice if it is the root.
 std::pair<double, double> root_between(const Fraction& x) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const auto square = [](double y) { return Fraction(Fraction(y) * Fraction(y)); };
   if (x == 0) return {0, 0};
   // x may be beyond all doubles where its root is not: x = 4^half rest with rest near 1.
@@ -322,7 +322,7 @@ double relative_error(const Point& point, std::span<const double> p) {
 
 void report(ExactMargin& found, const ExactActiveSet& set) {
   found.proved = true;
-  if (found.infeasible) found.lower = found.upper = std::numeric_limits<double>::infinity();
+  if (found.infeasible) found.lower = found.upper = kInfinity;
   found.exchanges = set.exchanges();
   for (const auto& one : set.active()) {
     found.support.push_back(one.index);

@@ -4,7 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <limits>
+
+#include "attractor/base/numbers.hpp"
 
 namespace attractor::solve {
 
@@ -23,7 +24,7 @@ double towards_zero(const Fraction& x) {
   const long last = std::max(top - 52, -1074L);    // digit that a double has
   if (top < -1074) return 0;
   const double size =
-      top > 1023 ? std::numeric_limits<double>::infinity()
+      top > 1023 ? kInfinity
                  : std::ldexp(static_cast<double>(q >> (last - shift)), static_cast<int>(last));
   return x.sign() < 0 ? -size : size;
 }

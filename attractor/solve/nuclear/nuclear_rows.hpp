@@ -4,7 +4,6 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <limits>
 #include <vector>
 
 namespace attractor::solve::nuclear {
@@ -18,7 +17,6 @@ template <class Real>
 using Rows = Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 using Exact = long double;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // A_j = g_j z_q(j)^T and h_j.
 template <class Real>

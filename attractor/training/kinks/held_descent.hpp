@@ -8,16 +8,16 @@
 // beyond it is that of a Krylov space. Cost of H: two gradients a dimension.
 #pragma once
 
-#include <limits>
 #include <span>
 #include <vector>
 
 #include "attractor/base/dense.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/training/kinks/kinks.hpp"
 
 namespace attractor::training {
 
-inline constexpr double kNoBall = std::numeric_limits<double>::infinity();
+inline constexpr double kNoBall = kInfinity;
 
 /// What a point stands on.
 struct Footing {

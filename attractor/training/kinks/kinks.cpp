@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "attractor/base/dense.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/space/space.hpp"
 
 namespace attractor::training {
 namespace {
 
 using Vector = Eigen::VectorXd;
-constexpr double kNothing = -std::numeric_limits<double>::infinity();
 constexpr double kSame = 1e-13;  // coefficients in proportion
 
 // The earlier input with the same tokens and query, or itself.
@@ -109,7 +108,7 @@ Surfaces Kinks::surfaces(std::span<const std::size_t> kinks, std::span<const dou
     const Member& first = group.members[0];
     const double log_slope = objective_.output_slope(
         first.input, std::span(direction_).subspan(first.unit * p.dim, p.dim), state, e, normal);
-    if (log_slope == kNothing) continue;
+    if (log_slope == -kInfinity) continue;
     double jump = 0;
     for (const Member& m : group.members)  // of a unit that switches off, too: twice the sign
       jump += e.pull_sign[m.input] * std::exp(e.pull_log[m.input] + log_slope + log_unit) *
@@ -135,13 +134,13 @@ std::vector<double> descent_in_unit(const Objective& objective, const Evaluation
 }
 
 double log_gradient(const Objective& objective, const Evaluation& e) {
-  double top = kNothing, sum = 0;
+  double top = -kInfinity, sum = 0;
   for (double scale : e.log_scale) top = std::max(top, scale);
   for (std::size_t k = 0; k < objective.blocks().size(); ++k) {
     const double part = norm(objective.blocks()[k].of(e.descent)) * std::exp(e.log_scale[k] - top);
     sum += part * part;
   }
-  return sum > 0 ? top + std::log(sum) / 2 : kNothing;
+  return sum > 0 ? top + std::log(sum) / 2 : -kInfinity;
 }
 
 namespace {

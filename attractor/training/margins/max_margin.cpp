@@ -7,6 +7,7 @@
 
 #include "attractor/base/dense.hpp"
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/solve/enclosed_sum.hpp"
 #include "attractor/solve/lp_margin.hpp"
 #include "attractor/solve/nuclear/nuclear_margin.hpp"
@@ -53,9 +54,7 @@ void take_bounds(const Result& answer, MaxMargin& result) {
 
 }  // namespace
 
-bool MaxMargin::proved_infeasible() const {
-  return !feasible() && lower == std::numeric_limits<double>::infinity();
-}
+bool MaxMargin::proved_infeasible() const { return !feasible() && lower == kInfinity; }
 
 AttSvm::AttSvm(const Objective& objective, double power) : objective_(objective), power_(power) {
   const Problem& p = objective.problem();
@@ -303,7 +302,7 @@ std::vector<std::size_t> best_tokens(const Objective& objective, std::span<const
   const Problem& p = objective.problem();
   std::vector<std::size_t> best(p.inputs);
   for (std::size_t i = 0; i < p.inputs; ++i) {
-    double least = std::numeric_limits<double>::infinity();
+    double least = kInfinity;
     for (std::size_t t = 0; t < p.tokens; ++t) {
       const double f = alone(p, i, t, or_own(v, p));
       const double cost =

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <utility>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/base/random.hpp"
 #include "attractor/solve/ball_minimum.hpp"
 #include "attractor/space/space.hpp"
@@ -17,7 +17,6 @@
 namespace attractor::training {
 namespace {
 
-constexpr double kLowest = -std::numeric_limits<double>::infinity();
 using Weights = std::vector<double>;
 
 Weights scaled(std::span<const double> direction, double length) {
@@ -53,7 +52,7 @@ void add_low_points(const Objective& objective, const PathOptions& options, doub
   const double least = std::min(radius, 1 / weight_scale(objective, e));
   for (std::uint64_t k = 0; k < 3 * options.random_starts; ++k) {
     Start best{.near = true};
-    double lowest = -kLowest;
+    double lowest = kInfinity;
     for (std::uint64_t j = 0; j < kOf; ++j) {
       Weights w(objective.dim());
       stream.normals(k * kOf + j, w);
@@ -262,7 +261,7 @@ PathPoint describe(const Objective& objective, Found found, double radius) {
   const double size = norm(objective.blocks()[0].of(e.descent));
   point.log10_ridge =
       !point.on_boundary || size == 0
-          ? kLowest
+          ? -kInfinity
           : (e.log_scale[0] + std::log(size) - std::log(radius)) / std::numbers::ln10;
   return point;
 }
@@ -280,7 +279,7 @@ void take_from_larger(const Objective& objective, std::vector<PathPoint>& path) 
     smaller.radius = radius;
     smaller.evaluations = evaluations;
     smaller.on_boundary = false;
-    smaller.log10_ridge = kLowest;
+    smaller.log10_ridge = -kInfinity;
   }
 }
 
