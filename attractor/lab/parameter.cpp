@@ -348,7 +348,9 @@ void Parameter::check_value() const {
     require_chosen(attractor::name(*(*x)->kind));
   const auto require_listed = [&](const std::vector<double>& values) {
     for (const double x : values)
-      if (!std::isfinite(x) || !(x >= least && x <= most)) refuse();
+      if (!std::isfinite(x) || !(x >= least && x <= most))
+        throw Error(fmt::format("{} holds '{}', which is not allowed; allowed: {}", name,
+                                spelled(x), allowed_numbers(least, most)));
   };
   if (auto* const* x = std::get_if<Numbers*>(&target)) require_listed((*x)->values);
   if (auto* const* x = std::get_if<Rows*>(&target))
