@@ -259,6 +259,27 @@ TEST(FlowParameterCheck, NumbersAmongWordsAreSpelledAsEverywhere) {
   EXPECT_SAYS(refusal_of_word("cluster-cosine", " 0.5"), "is not allowed");
 }
 
+TEST(FlowAngles, AreReadInTheUsualSpellings) {
+  FlowSetup p;
+  for (const char* text : {"0,0.9,-2.25,1e3", " 0, .9 ,-2.25 ,+1000"}) {
+    find(list(p), "angles").set(text);
+    EXPECT_EQ(p.angles.values, (std::vector<double>{0, 0.9, -2.25, 1e3}));
+  }
+}
+
+TEST(FlowAngles, BadTextIsRefusedAndNamed) {
+  for (const std::string bad :
+       {"x", "1 2", "0.9x", "1e400", "nan", "inf", "-inf", "0;1", "1.2.3", "--1"})
+    for (const std::string& text : {bad, "0.5," + bad + ",1"})
+      EXPECT_EQ(refusal_of_word("angles", text),
+                "angles holds '" + bad +
+                    "', which is not allowed; allowed: comma-separated finite numbers, or "
+                    "from:to:count");
+  EXPECT_SAYS(refusal_of_word("angles", "1\n2"), "angles holds a control character");
+  for (const char* hole : {",", ",1", "0,,1", "0, ,1", "0,1,"})
+    EXPECT_SAYS(refusal_of_word("angles", hole), "angles holds '', which is not allowed");
+}
+
 TEST(FlowParameterCheck, EndlessTimeNeedsWhatCanEnd) {
   EXPECT_EQ(refusal_of_check({.time = kInfinity}), "");
   EXPECT_EQ(refusal_of_check({.time = kInfinity, .output_spacing = Spacing::steps}), "");
