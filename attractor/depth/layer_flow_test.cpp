@@ -332,7 +332,7 @@ TEST(LayerFlow, RefusesWhatHasNoMeaning) {
                 a.geometry = Geometry::euclidean;
                 a.norm = Normalisation::pre;
               }),
-              "norm pre needs --space sphere");
+              "norm pre needs space sphere");
   EXPECT_SAYS(refused([](Architecture& a) { a.gain = {1, 2}; }), "gain has 2 numbers");
   EXPECT_SAYS(refused([](Architecture& a) {
                 a.geometry = Geometry::rescaled;

@@ -106,7 +106,7 @@ TEST_F(StabilityExperiment, SaysWhenNothingHasFormed) {
   parameters_ = {.beta = 5, .observe = 500, .replicates = 2, .horizon = 1};
   const Result answer = asked();
   EXPECT_TRUE(answer.values["observed_clusters"].is_null());
-  EXPECT_SAYS(answer.not_delivered, "--horizon");
+  EXPECT_SAYS(answer.not_delivered, "use a longer horizon");
 }
 
 TEST_F(StabilityExperiment, StopsWhenAsked) {
