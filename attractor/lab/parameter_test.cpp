@@ -63,8 +63,10 @@ TEST(RealParameter, RefusesWhatIsNotANumber) {
   double x = 3;
   const Parameter p{.name = "x", .target = &x};
   for (const char* text : {"", " ", "five", "5x", " 5", "5 ", "1,5", "0x10", "1e", "1e400", "--5",
-                           "++5", "+", "-", ".", "nan", "-nan", "1 2", "5\n"})
+                           "++5", "+", "-", ".", "nan", "-nan", "1 2"})
     expect_refused(p, text);
+  EXPECT_SAYS(refusal([&] { p.set("5\n"); }), "x holds a control character");
+  EXPECT_EQ(x, 3);
 }
 
 TEST(RealParameter, RefusesTwoSigns) {

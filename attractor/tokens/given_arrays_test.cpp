@@ -44,7 +44,7 @@ TEST(GivenArrays, ScaleExtremeRows) {
 // The tokens that a run has left are the same ones when they are given to the next.
 TEST(GivenArrays, LeaveRowsOfUnitLengthBitForBit) {
   constexpr std::size_t kRows = 500;
-  for (const std::size_t dim : {2U, 3U, 16U, 129U}) {
+  for (const std::size_t dim : {2U, 3U, 16U, 129U, 4096U}) {
     const Array once = tokens({{kRows, dim}, normals_of("given", dim, kRows, dim)}, true);
     EXPECT_EQ(tokens(once, true).data, once.data) << dim;
   }

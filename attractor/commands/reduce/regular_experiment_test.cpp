@@ -70,7 +70,7 @@ TEST(RegularExperiment, Ring) {
 
 TEST(RegularExperiment, RefusesBadInput) {
   const std::pair<RegularSetup, const char*> cases[] = {
-      {{.count = 1}, "count = 1"},
+      {{.count = 1}, "count = '1'"},
       {{.dim = 3}, "shape simplex"},
       {{.polar = 1}, "polar is used by shape ring only, not by shape polygon"},
       {{.shape = Shape::simplex, .to_polar = 1}, "to-polar is used by shape ring only"},
