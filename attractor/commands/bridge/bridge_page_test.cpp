@@ -11,6 +11,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
 #include "attractor/commands/bridge/bridge_numbers.hpp"
+#include "attractor/drawing/figure_file.hpp"
 #include "attractor/files/hdf5.hpp"
 #include "attractor/lab/flow/flow_experiment.hpp"
 #include "attractor/space/space.hpp"

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "attractor/base/error.hpp"
+#include "attractor/drawing/page_file.hpp"
 #include "attractor/stability/sphere_spectrum.hpp"
 #include "tests/support/page_test.hpp"
 #include "tests/support/refusal.hpp"

@@ -10,6 +10,7 @@
 #include "attractor/base/random.hpp"
 #include "attractor/commands/flow/flow_figures.hpp"
 #include "attractor/commands/flow/flow_view.hpp"
+#include "attractor/drawing/figure_file.hpp"
 #include "attractor/lab/words.hpp"
 #include "attractor/space/space.hpp"
 #include "tests/support/record_files.hpp"

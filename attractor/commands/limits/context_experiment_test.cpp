@@ -7,6 +7,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/commands/limits/context_figures.hpp"
+#include "attractor/drawing/figure_file.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace attractor::lab {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "attractor/commands/limits/stability_figures.hpp"
+#include "attractor/drawing/page_file.hpp"
 #include "tests/support/page_test.hpp"
 #include "tests/support/refusal.hpp"
 
