@@ -539,6 +539,35 @@ TEST(WeightInputs, SayWhetherASeedMatters) {
   EXPECT_FALSE(given.random() || given.identity());
 }
 
+// ---- Words.
+
+TEST(WordsParameter, CollectsWhatItIsGiven) {
+  std::vector<std::string> names;
+  double x = 0;
+  ParameterList l;
+  l.add("names", names, "").first();
+  l.add("x", x, "");
+  EXPECT_TRUE(l[0].many());
+  EXPECT_FALSE(l[1].many());
+  EXPECT_EQ(l[0].text(), "");
+  l[0].set("one");
+  l[0].set("two");
+  EXPECT_EQ(names, (std::vector<std::string>{"one", "two"}));
+  EXPECT_EQ(l[0].text(), "one two");
+  EXPECT_SAYS(refusal([&] { l[0].set("a\nb"); }), "names holds a control character");
+  EXPECT_EQ(names.size(), 2U);
+}
+
+TEST(TextParameter, MayHaveToBeAName) {
+  std::string out = "kept";
+  ParameterList l;
+  const Parameter& p = l.add("out", out, "").not_empty();
+  EXPECT_EQ(refusal([&] { p.set(""); }), "out is empty; it needs a name");
+  EXPECT_EQ(out, "kept");
+  p.set("run");
+  EXPECT_EQ(out, "run");
+}
+
 // ---- Lists.
 
 // A setup with one parameter of each kind that others depend on.
