@@ -36,7 +36,7 @@ FILES = {
 REFUSALS = {
     # name: (arguments, words the sentence must contain)
     # One number of tokens, one angle: reduce
-    "reduce_alone": (("reduce",), ["not expected"]),
+    "reduce_alone": (("reduce",), ["reduce needs one of: equiangular, pair, clusters"]),
     "equiangular_n_1": ((*EQUIANGULAR, "--tokens", "1"), ["tokens", "'1'", "2 to 1e+30"]),
     "equiangular_n_1e31": ((*EQUIANGULAR, "--tokens", "1e31"), ["tokens", "1e31", "2 to 1e+30"]),
     "equiangular_beta_nan": ((*EQUIANGULAR, "--beta", "nan"), ["beta", "nan", "0 to 1000000"]),
@@ -251,7 +251,7 @@ class RunDirectory(Refusal):
         self.refused("reproduce", "all", out="rows.npy/gallery", says=["cannot make the directory rows.npy/gallery"])
 
     def test_refuses_an_empty_name(self):
-        self.refused("stationary", out="", says=["--out"])
+        self.refused("stationary", out="", says=["out is empty; it needs a name"])
 
     def test_keeps_an_empty_directory_that_was_there(self):
         (self.directory / "run").mkdir()
