@@ -93,6 +93,7 @@ std::string tool_help(const Tool& tool, std::size_t width) {
       if (p.group == heading && !p.positional)
         groups += entry("--" + p.name, meaning(p), 28, width);
   }
+  groups += entry("--help", "this text", 28, width);
   return tool.about + "\n" + usage + " [OPTIONS]\n" + (places.empty() ? "" : "\n" + places) +
          groups + "\nExamples:\n" + tool.examples + "\n";
 }

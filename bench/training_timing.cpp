@@ -22,9 +22,9 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/threads.hpp"
+#include "attractor/files/problem_file.hpp"
 #include "attractor/flow/run.hpp"
 #include "attractor/training/descent_flow.hpp"
-#include "attractor/files/problem_file.hpp"
 #include "bench/timing.hpp"
 
 namespace attractor {
@@ -79,15 +79,15 @@ void run(std::span<const std::string> arguments) {
   const std::string rule = argument(1, "ngd");
   if (arguments.empty() || arguments.size() > 6 || (rule != "gd" && rule != "ngd"))
     throw Error("usage: training_timing PROBLEM [gd|ngd [LOSS [STEPS [STEP [THREADS]]]]]");
-  const training::Loss loss = training::loss_named(argument(2, "logistic"));
+  const training::Loss loss = named<training::Loss>("loss", argument(2, "logistic"));
   const auto steps = number<std::uint64_t>(argument(3, "1000"));
   const auto step = number<double>(argument(4, "0.1"));
   set_threads(number<std::size_t>(argument(5, "1")));
 
   const training::Problem problem = training::read_problem(arguments[0]);
   const training::Objective objective(problem, loss, training::Train::p);
-  training::DescentFlow flow(
-      objective, {.rule = rule == "gd" ? training::Rule::gradient : training::Rule::normalised});
+  training::DescentFlow flow(objective, {.rule = rule == "gd" ? training::Update::gradient
+                                                              : training::Update::normalised});
   const flow::Plan plan{.end = flow::Time(step * static_cast<double>(steps)), .step = step};
   flow::Progress progress;
   flow::Status status{};

@@ -30,8 +30,11 @@ int main() {
     const double exact =
         number * number * std::cyl_bessel_i(number, kBeta) / (kBeta * std::cyl_bessel_i(0, kBeta));
 
-    const TokenSet tokens = make_tokens(
-        {.arrangement = "circle", .tokens = 128, .dim = 2, .mode = k, .amplitude = 1e-5});
+    const TokenSet tokens = make_tokens({.arrangement = Arrangement::circle,
+                                         .tokens = 128,
+                                         .dim = 2,
+                                         .mode = k,
+                                         .amplitude = 1e-5});
     depth::AttentionFlow flow({.beta = kBeta, .dim = 2}, 128, 0);
     flow::Progress progress{.state = tokens.data};
     flow::run(flow, flow::dormand_prince(), {.end = flow::Time(kTime), .tolerance = 1e-13},

@@ -13,7 +13,7 @@ int main() {
   fmt::print("{} inputs of {} tokens; |p| = {:.13f}, margin {:.4f}, gap {:.1e}\n", problem.inputs,
              problem.tokens, margin.norm, margin.margin(), margin.relative_gap);
 
-  training::DescentFlow descent(objective, {.rule = training::Rule::normalised});
+  training::DescentFlow descent(objective, {.rule = training::Update::normalised});
   flow::Progress progress{.state = descent.state(objective.start())};
   double angle = 1;
   flow::Hooks hooks;

@@ -30,7 +30,9 @@ BELOW = {
     "lab": ["base", "ranks", "space", "solve", "flow", "tokens", "attention", "depth", "training", "observe"],
     "commands": ["base", "ranks", "report", "space", "flow", "tokens", "attention", "depth", "training", "reductions", "long_context",
                  "stability", "mean_field", "noise", "observe", "lab"],
-    "study": ["base", "ranks", "lab", "commands"],
+    "files": ["base", "report", "training", "lab", "commands"],
+    "drawing": ["base", "report", "commands", "files"],
+    "study": ["base", "ranks", "lab", "commands", "files"],
     # The public header: values in, values out; no files, figures or command lines.
     "attractor.hpp": ["base", "space", "solve", "flow", "tokens", "attention", "depth", "training", "reductions", "long_context",
                       "stability", "mean_field", "noise", "observe"],

@@ -431,17 +431,17 @@ TEST(Attention, RowsByDistanceAndLiftedOnesAreAlwaysInDouble) {
 }
 
 TEST(Attention, RulesHaveNames) {
-  EXPECT_EQ(rule_named("sa"), Rule::softmax);
-  EXPECT_EQ(rule_named("usa"), Rule::unnormalised);
-  for (const Rule rule : {Rule::softmax, Rule::unnormalised})
-    EXPECT_EQ(rule_named(name(rule)), rule);
+  EXPECT_EQ(named<Rule>("dynamics", "sa"), Rule::softmax);
+  EXPECT_EQ(named<Rule>("dynamics", "usa"), Rule::unnormalised);
+  for (const Rule rule : every<Rule>()) EXPECT_EQ(named<Rule>("dynamics", name(rule)), rule);
   for (const char* bad : {"", "SA", "softmax", "sa "}) {
     try {
-      rule_named(bad);
+      named<Rule>("dynamics", bad);
       ADD_FAILURE() << bad;
     } catch (const Error& error) {
       EXPECT_EQ(std::string(error.what()),
-                "dynamics '" + std::string(bad) + "' is unknown; allowed: sa, usa");
+                "dynamics '" + std::string(bad) +
+                    "' is unknown; allowed: sa, usa, hardmax, sinkhorn, linear, relu, radial");
     }
   }
 }

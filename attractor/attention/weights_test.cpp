@@ -162,7 +162,7 @@ TEST(Weights, EveryPartOfTheKeyGivesAnIndependentDraw) {
 
 TEST(Weights, NumberOfThreadsNeverShows) {
   const std::size_t before = threads();
-  for (const WeightKind kind : kWeightKinds) {
+  for (const WeightKind kind : every<WeightKind>()) {
     if (kind == WeightKind::qk || kind == WeightKind::minus_qk) continue;
     set_threads(1);
     const Entries one = draw_weights(kind, 70, 70, {.matrix = "query"});
@@ -204,8 +204,9 @@ TEST(Weights, RefusesWhatHasNoMeaning) {
   EXPECT_THROW(draw_weights(WeightKind::gaussian, 4, 3, key), Error);
   EXPECT_THROW(draw_weights(WeightKind::gaussian, 0, 3, key), Error);
   EXPECT_THROW(query_key_product(Entries(6), {}, 3, 1), Error);
-  EXPECT_THROW(weight_kind_named("gauss"), Error);
-  for (const WeightKind kind : kWeightKinds) EXPECT_EQ(weight_kind_named(name(kind)), kind);
+  EXPECT_THROW(named<WeightKind>("weights", "gauss"), Error);
+  for (const WeightKind kind : every<WeightKind>())
+    EXPECT_EQ(named<WeightKind>("weights", name(kind)), kind);
 }
 
 }  // namespace

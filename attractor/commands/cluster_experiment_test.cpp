@@ -1,4 +1,4 @@
-// The answer of `attractor cluster`: what it says, what it writes, what it refuses.
+// The answer of `attractor cluster`: what it says, what it hands out, what it refuses.
 #include "attractor/commands/cluster_experiment.hpp"
 
 #include <gtest/gtest.h>
@@ -6,38 +6,44 @@
 #include <cmath>
 
 #include "attractor/base/random.hpp"
-#include "attractor/files/npy.hpp"
-#include "tests/support/page_test.hpp"
+#include "attractor/files/load_inputs.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace attractor::lab {
 namespace {
 
-namespace fs = std::filesystem;
-
-class ClusterTest : public PageTest {
+class ClusterTest : public testing::Test {
  protected:
-  std::string at(const std::string& name) const { return (directory_ / name).string(); }
-
   /// Two clouds of 60 and 30 points, 10 apart along the first axis; `bad` replaces one entry.
-  std::string clouds(std::size_t dim, double bad = 0) {
+  static ArrayInput clouds(std::size_t dim, double bad = 0) {
     const Stream stream(1, "cluster test");
     Array points{{90, dim}, std::vector<double>(90 * dim)};
     for (std::size_t k = 0; k < points.data.size(); ++k) points.data[k] = stream.normal(k, 0);
     for (std::size_t i = 60; i < 90; ++i) points.data[i * dim] += 10;
     if (bad != 0) points.data[7 * dim + 1] = bad;
-    write_npy(at("points.npy"), points);
-    return at("points.npy");
+    return called("points.npy", std::move(points));
+  }
+
+  static ArrayInput called(const std::string& name, Array points) {
+    ArrayInput input(std::move(points));
+    input.name = name;
+    return input;
+  }
+
+  /// What the answer has for a file of this name.
+  static Array output(const Result& answer, const std::string& file) {
+    for (const OutputFile& one : answer.outputs)
+      if (one.file == file) return one.array;
+    ADD_FAILURE() << file << " is not among the outputs";
+    return {};
   }
 
   static Result asked(const ClusterSetup& p) { return ask(p, {}); }
 };
 
-TEST_F(ClusterTest, FindsTwoCloudsAndWritesThem) {
-  const ClusterSetup p{.points = clouds(3),
-                            .bandwidth = 1.5,
-                            .labels_out = at("labels.npy"),
-                            .modes_out = at("modes.npy")};
+TEST_F(ClusterTest, FindsTwoCloudsAndHandsThemOut) {
+  const ClusterSetup p{
+      .points = clouds(3), .bandwidth = 1.5, .labels_out = "labels.npy", .modes_out = "modes.npy"};
   const Result answer = asked(p);
   EXPECT_EQ(answer.values["clusters"], 2);
   EXPECT_EQ(answer.values["sizes"], (std::vector<int>{60, 30}));
@@ -49,7 +55,7 @@ TEST_F(ClusterTest, FindsTwoCloudsAndWritesThem) {
   EXPECT_NEAR(answer.values["beta"].get<double>(), 1 / 2.25, 1e-15);
   EXPECT_EQ(answer.not_delivered, "");
   EXPECT_TRUE(answer.remarks.empty());
-  const Array labels = read_npy(at("labels.npy")), modes = read_npy(at("modes.npy"));
+  const Array labels = output(answer, "labels.npy"), modes = output(answer, "modes.npy");
   ASSERT_EQ(labels.shape, std::vector<std::size_t>{90});
   for (std::size_t i = 0; i < 90; ++i) EXPECT_EQ(labels.data[i], i < 60 ? 0 : 1);
   ASSERT_EQ(modes.shape, (std::vector<std::size_t>{2, 3}));
@@ -64,19 +70,19 @@ TEST_F(ClusterTest, FindsTwoCloudsAndWritesThem) {
 }
 
 TEST_F(ClusterTest, BetaAndBandwidthSayTheSame) {
-  const std::string points = clouds(2);
+  const ArrayInput points = clouds(2);
   const Result a = asked({.points = points, .bandwidth = 0.5});
-  const Result b = asked({.points = points, .beta = "4"});
+  const Result b = asked({.points = points, .beta = 4});
   EXPECT_EQ(a.values, b.values);
   EXPECT_EQ(asked({.points = points}).values["clusters"], 2);
 }
 
 TEST_F(ClusterTest, OnTheSphereRowsAreDirections) {
-  const std::string points = clouds(4);
+  const ArrayInput points = clouds(4);
   const ClusterSetup p{
-      .points = points, .space = depth::Geometry::sphere, .beta = "3", .modes_out = at("modes.npy")};
+      .points = points, .space = PointSpace::sphere, .beta = 3, .modes_out = "modes.npy"};
   const Result answer = asked(p);
-  const Array modes = read_npy(at("modes.npy"));
+  const Array modes = output(answer, "modes.npy");
   EXPECT_GE(answer.values["clusters"], 1);
   for (std::size_t m = 0; m < modes.shape[0]; ++m) {
     double squares = 0;
@@ -104,7 +110,7 @@ TEST_F(ClusterTest, FiguresForEveryDimension) {
 }
 
 TEST_F(ClusterTest, SaysWhatTheReaderMustKnow) {
-  const std::string points = clouds(2);
+  const ArrayInput points = clouds(2);
   EXPECT_SAYS(asked({.points = points, .bandwidth = 1, .seeds = 10}).remarks.at(0),
               "10 of 90 points climbed");
   EXPECT_SAYS(asked({.points = points, .bandwidth = 1e-3}).remarks.at(0), "modes of their own");
@@ -114,34 +120,36 @@ TEST_F(ClusterTest, SaysWhatTheReaderMustKnow) {
 }
 
 TEST_F(ClusterTest, RefusesWhatItCannotDo) {
-  const std::string points = clouds(2);
+  const ArrayInput points = clouds(2);
   const auto refused = [](const ClusterSetup& p) { return refusal([&] { asked(p); }); };
+  const auto word = [](const char* name, const char* text) {
+    ClusterSetup p;
+    return refusal([&] { find(list(p), name).set(text); });
+  };
   EXPECT_SAYS(refused({}), "points is empty");
-  EXPECT_SAYS(refused({.points = at("none.npy")}), "no such file");
+  ClusterSetup missing;
+  missing.points.name = "none.npy";
+  EXPECT_SAYS(refused(missing), "none.npy was named, but not loaded");
+  EXPECT_SAYS(refusal([&] { load_inputs(list(missing), ""); }), "none.npy: no such file");
   EXPECT_SAYS(refused({.points = points, .bandwidth = 0}), "bandwidth = '0' is not allowed");
-  EXPECT_SAYS(refused({.points = points, .bandwidth = wide}), "or auto");
-  EXPECT_SAYS(refused({.points = points, .beta = "-1"}), "beta = '-1' is not allowed");
-  EXPECT_SAYS(refused({.points = points, .bandwidth = 1, .beta = "1"}), "give one of them");
+  EXPECT_SAYS(word("bandwidth", "wide"), "bandwidth = 'wide' is not allowed; allowed: auto, or");
+  EXPECT_SAYS(refused({.points = points, .beta = -1}), "beta = '-1' is not allowed");
+  EXPECT_SAYS(refused({.points = points, .bandwidth = 1, .beta = 1}), "give one of them");
   EXPECT_SAYS(refused({.points = points, .seeds = 0}), "seeds = '0' is not allowed");
-  EXPECT_SAYS(refused({.points = points, .seeds = 2.5}), "whole number");
-  EXPECT_SAYS(refused({.points = points, .labels_out = at("")}), "directory");
-  EXPECT_SAYS(refused({.points = points, .labels_out = at("no/where.npy")}), "no/where.npy");
-  EXPECT_SAYS(refused({.points = points, .labels_out = points}), "another file of this run");
-  EXPECT_SAYS(refused({.points = points, .labels_out = at("a"), .modes_out = at("a")}),
-              "another file of this run");
-  EXPECT_FALSE(fs::exists(at("a")));
+  EXPECT_SAYS(word("seeds", "2.5"), "seeds = '2.5' is not allowed; allowed: all, or whole number");
   EXPECT_SAYS(refused({.points = clouds(2, NAN)}), "row 7, column 1");
   EXPECT_SAYS(refused({.points = clouds(2, 1e200), .bandwidth = 1}), "point 7");
-  write_npy(at("same.npy"), {{20, 2}, std::vector<double>(40, 1.0)});
-  EXPECT_SAYS(refused({.points = at("same.npy")}), "coincide, or nearly; give --bandwidth");
+  const Array same{{20, 2}, std::vector<double>(40, 1.0)};
+  EXPECT_SAYS(refused({.points = called("same.npy", same)}),
+              "same.npy: the points that were looked at coincide, or nearly; give a bandwidth");
 }
 
-TEST_F(ClusterTest, NothingIsWrittenWhenStopped) {
-  const ClusterSetup p{.points = clouds(2), .bandwidth = 1, .labels_out = at("labels.npy")};
+TEST_F(ClusterTest, NothingIsHandedOutWhenStopped) {
+  const ClusterSetup p{.points = clouds(2), .bandwidth = 1, .labels_out = "labels.npy"};
   int asked_for = 0;
   const Result answer = ask(p, {.stop = [&] { return ++asked_for > 2; }});
   EXPECT_EQ(answer.values["converged"], false);
-  EXPECT_FALSE(fs::exists(at("labels.npy")));
+  EXPECT_TRUE(answer.outputs.empty());
 }
 
 }  // namespace

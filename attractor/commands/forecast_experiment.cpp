@@ -278,6 +278,7 @@ ParameterList list(ForecastSetup& p) {
 }
 
 Result ask(const ForecastSetup& p, const Context& /*context*/) {
+  check_setup(p);
   auto all =
       std::make_shared<Forecasts>(Forecasts{.setup = p, .levels = p.levels.values, .all = {}});
   std::sort(all->levels.begin(), all->levels.end());

@@ -10,7 +10,7 @@ namespace attractor::lab {
 namespace {
 
 /// Theory A7: ten unit layers of eight orthogonal tokens.
-ForecastSetup of_table(const std::string& norm) {
+ForecastSetup of_table(Normalisation norm) {
   return {.depth = 10,
           .norm = norm,
           .beta = 2,
@@ -30,20 +30,20 @@ double column(const Table& table, std::size_t row, const std::string& name) {
 
 TEST(Forecast, UnitLayersOfTheoryA7) {
   const struct {
-    const char* norm;
+    Normalisation norm;
     double cosine, size;
-  } cases[] = {{"post", 0.9999164938221, 1},
-               {"pre", 0.8936470599860, 7.969688094219},
-               {"peri", 0.9089241725947, 10.20877273393},
-               {"ngpt", 0.9999779391429, 1},
-               {"ln-scaling", 0.6652828853167, 3.951703028439},
-               {"mix", 0.9941016294072, 6.741374451374}};
+  } cases[] = {{Normalisation::post, 0.9999164938221, 1},
+               {Normalisation::pre, 0.8936470599860, 7.969688094219},
+               {Normalisation::peri, 0.9089241725947, 10.20877273393},
+               {Normalisation::ngpt, 0.9999779391429, 1},
+               {Normalisation::ln_scaling, 0.6652828853167, 3.951703028439},
+               {Normalisation::mix, 0.9941016294072, 6.741374451374}};
   for (const auto& c : cases) {
     const Result a = ask(of_table(c.norm), {});
-    EXPECT_NEAR(a.values["cosine"].get<double>(), c.cosine, 1e-12) << c.norm;
-    EXPECT_NEAR(a.values["norm"].get<double>() / c.size, 1, 1e-12) << c.norm;
+    EXPECT_NEAR(a.values["cosine"].get<double>(), c.cosine, 1e-12) << name(c.norm);
+    EXPECT_NEAR(a.values["norm"].get<double>() / c.size, 1, 1e-12) << name(c.norm);
     const Table& schemes = a.tables[0];
-    const auto row = std::find(schemes.labels.begin(), schemes.labels.end(), c.norm);
+    const auto row = std::find(schemes.labels.begin(), schemes.labels.end(), name(c.norm));
     ASSERT_NE(row, schemes.labels.end());
     EXPECT_EQ(column(schemes, static_cast<std::size_t>(row - schemes.labels.begin()), "cosine"),
               a.values["cosine"].get<double>());
@@ -73,7 +73,7 @@ TEST(Forecast, LevelsArePassedWhereTheCurveSaysSo) {
 }
 
 TEST(Forecast, ThinLayersApproachTheFlow) {
-  ForecastSetup p = of_table("pre");
+  ForecastSetup p = of_table(Normalisation::pre);
   p.step = 1e-3;
   p.depth = 20000;
   p.switch_layer = 1000;
@@ -95,7 +95,7 @@ TEST(Forecast, ThinLayersApproachTheFlow) {
 }
 
 TEST(Forecast, HeadlineInWords) {
-  ForecastSetup p = of_table("pre");
+  ForecastSetup p = of_table(Normalisation::pre);
   p.levels = {0.5, 0.8, 0.99};
   const std::string text = ask(p, {}).headline;
   EXPECT_SAYS(text, "With pre-norm the mean cosine of 8 tokens passes 0.8 at layer 8");
@@ -109,7 +109,7 @@ TEST(Forecast, HeadlineInWords) {
 }
 
 TEST(Forecast, FiguresEmphasiseTheSchemeAskedFor) {
-  for (const char* norm : {"deepnorm", "sandwich"}) {
+  for (const Normalisation norm : {Normalisation::deepnorm, Normalisation::sandwich}) {
     const auto figures = ask(of_table(norm), {}).draw();
     ASSERT_EQ(figures.size(), 2u);
     for (const PageFigure& f : figures) {
@@ -120,7 +120,7 @@ TEST(Forecast, FiguresEmphasiseTheSchemeAskedFor) {
       EXPECT_FALSE(f.figure.panels[0].y.label.empty());
     }
     EXPECT_EQ(figures[0].figure.panels[0].series.back().title,
-              norm == std::string("sandwich") ? "peri-norm = sandwich-norm" : "DeepNorm");
+              norm == Normalisation::sandwich ? "peri-norm = sandwich-norm" : "DeepNorm");
   }
 }
 

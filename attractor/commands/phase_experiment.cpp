@@ -24,6 +24,8 @@ double end_of(const PhaseSetup& p) {
   return p.dynamics == Rule::unnormalised ? 1 : 30;
 }
 
+std::string text_of(PhaseSetup p, std::string_view name) { return find(list(p), name).text(); }
+
 BatchPlan plan_of(const PhaseSetup& p, const Context& context) {
   BatchPlan plan{.replicates = p.replicates,
                  .tokens = p.tokens,
@@ -38,7 +40,7 @@ BatchPlan plan_of(const PhaseSetup& p, const Context& context) {
                  .progress = [&context](double share) { context.tell(share, "systems"); }};
   if (plan.betas.empty()) throw Error("beta is empty; it needs at least one number");
   if (!std::is_sorted(plan.betas.begin(), plan.betas.end()))
-    throw Error("the numbers of beta must ascend");
+    throw Error(fmt::format("beta = '{}' must ascend", text_of(p, "beta")));
   for (const double beta : plan.betas)
     plan.steps.push_back(plan.rule == Rule::unnormalised ? depth::unnormalised_step(p.step, beta)
                                                          : p.step);

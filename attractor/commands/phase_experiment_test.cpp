@@ -11,7 +11,7 @@ namespace {
 
 PhaseSetup small() {
   PhaseSetup p;
-  p.beta = "1,5,9";
+  p.beta = {1, 5, 9};
   p.replicates = 16;
   p.outputs = 6;
   p.time = 12;
@@ -55,7 +55,7 @@ TEST(PhaseTest, TheDiagramHasARowForEachTimeAndRisesWithIt) {
 // Halves of the replicates, weighted alike, are the whole.
 TEST(PhaseTest, PartsShareASeed) {
   PhaseSetup whole = small();
-  whole.beta = "5";  // starts are numbered through all betas
+  whole.beta = {5};  // starts are numbered through all betas
   PhaseSetup first = whole, second = whole;
   first.replicates = second.replicates = 8;
   second.first_replicate = 8;
@@ -69,26 +69,29 @@ TEST(PhaseTest, PartsShareASeed) {
 TEST(PhaseTest, LayersConvergeToTheFlow) {
   PhaseSetup p = small();
   p.dim = 64;
-  p.beta = "1";
+  p.beta = {1};
   p.outputs = 240;
-  const auto half = [&](const std::string& scheme, double step) {
+  const auto half = [&](depth::BatchMethod scheme, double step) {
     p.scheme = scheme;
     p.step = step;
     return table(ask(p, {}), "curves").rows[0][1];
   };
-  const double flow = half("rk4", 0.05), coarse = half("layers", 0.1), fine = half("layers", 0.01);
+  const double flow = half(depth::BatchMethod::rk4, 0.05),
+               coarse = half(depth::BatchMethod::layers, 0.1),
+               fine = half(depth::BatchMethod::layers, 0.01);
   EXPECT_GT(coarse, flow * 1.03);
   EXPECT_NEAR((fine - flow) / (coarse - flow), 0.1, 0.05);
 }
 
 TEST(PhaseTest, RefusesWhatHasNoMeaning) {
   PhaseSetup p = small();
-  p.beta = "3,1";
-  EXPECT_SAYS(refusal([&] { ask(p, {}); }), "must ascend");
-  p.beta = "";
+  p.beta = {3, 1};
+  EXPECT_SAYS(refusal([&] { ask(p, {}); }), "beta = '3,1' must ascend");
+  p.beta = {};
   EXPECT_SAYS(refusal([&] { ask(p, {}); }), "beta is empty");
-  p.beta = "1e9";
-  EXPECT_SAYS(refusal([&] { ask(p, {}); }), "beta holds '1e9'");
+  p.beta = {1e9};
+  EXPECT_SAYS(refusal([&] { ask(p, {}); }), "beta holds '1000000000'");
+  EXPECT_SAYS(refusal([&] { find(list(p), "beta").set("1e9"); }), "beta holds '1e9'");
 }
 
 }  // namespace

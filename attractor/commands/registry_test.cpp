@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "attractor/base/error.hpp"
 #include "attractor/commands/flow/flow_result.hpp"
@@ -54,23 +57,37 @@ TEST(Commands, ThatOnlyTestARunAreNotPartOfIt) {
   const auto now = request_of(command, {{"verify", "true"}, {"tokens", "9"}});
   const auto usual = command.make();
   EXPECT_EQ(call_of(command, *now, *usual).command(), "attractor flow --tokens 9");
-  const Outcome outcome =
-      run_settings(command, {{"verify", "true"}, {"tokens", "9"}, {"time", "1"}}, {});
-  EXPECT_FALSE(outcome.summary["parameters"].contains("verify"));
-  EXPECT_LT(outcome.summary["verified_error"].get<double>(), 1e-6);
 }
 
-TEST(Commands, RunFromWords) {
-  const Outcome pair =
-      run_settings(command_named("reduce pair"), {{"beta", "30"}, {"degrees", "80"}}, {});
-  EXPECT_EQ(pair.failure, "");
-  EXPECT_TRUE(pair.summary.contains("parameters"));
-  const Outcome flow =
-      run_settings(command_named("flow"), {{"tokens", "5"}, {"time", "1"}, {"outputs", "4"}}, {});
-  EXPECT_EQ(flow.summary["series"]["participation_ratio"].size(), 5U);
-  EXPECT_TRUE(run_settings(command_named("flow"), {{"time", "1"}}, {.stop = [] { return true; }})
-                  .interrupted);
-  EXPECT_SAYS(refusal([] { run_settings(command_named("flow"), {{"rho", "0.5"}}, {}); }), "rho");
+TEST(Commands, RefuseWhatHasNoEffectAndWhatIsNotAllowed) {
+  const auto said = [](const char* command, const Settings& settings) {
+    const std::unique_ptr<Request> request = request_of(command_named(command), settings);
+    std::vector<std::string> given;
+    for (const auto& [name, text] : settings) given.push_back(name);
+    return refusal([&] { prepare(*request, given); });
+  };
+  EXPECT_EQ(said("flow", {{"rho", "0"}}),
+            "rho is used by init equiangular only, not by init uniform");
+  EXPECT_EQ(said("flow", {{"rho", "0"}, {"init", "equiangular"}, {"tokens", "3"}}), "");
+  EXPECT_EQ(said("reduce equiangular", {{"step", "1"}}), "step has no effect without layers");
+  EXPECT_EQ(said("reduce pair", {{"beta", "2"}}), "");
+  EXPECT_SAYS(refusal([] {
+                request_of(command_named("flow"), {{"beta", "-1"}});
+              }),
+              "beta = '-1' is not allowed");
+  EXPECT_SAYS(refusal([] {
+                request_of(command_named("flow"), {{"bta", "1"}});
+              }),
+              "'bta' is no parameter");
+}
+
+TEST(Commands, RefuseMoreNumbersThanAreAllowedBeforeMemory) {
+  const auto said = [](const char* tokens, const char* dim) {
+    const std::unique_ptr<Request> request =
+        request_of(command_named("flow"), {{"tokens", tokens}, {"dim", dim}});
+    return refusal([&] { prepare(*request, {"tokens", "dim"}); });
+  };
+  EXPECT_SAYS(said("1e7", "65536"), "at most 1e9");
 }
 
 // A caller's observable stands beside ours, in the record and in what is written of it.
@@ -79,7 +96,7 @@ TEST(FlowRun, MeasuresWhatItsCallerAdds) {
   p.tokens = 8;
   p.time = 2;
   p.outputs = 4;
-  FlowRun run(p, "");
+  FlowRun run(p);
   run.observe({"first_coordinate", "mean of x_1", [](const observe::TokenView& view) {
                  double sum = 0, mass = 0;
                  for (std::size_t i = 0; i < view.masses.size(); ++i) {

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "attractor/drawing/page_file.hpp"
 #include "attractor/files/hdf5.hpp"
 #include "tests/support/page_test.hpp"
 

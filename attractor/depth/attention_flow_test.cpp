@@ -76,9 +76,9 @@ TEST(AttentionFlow, EquiangularTokensFollowTheExactReduction) {
 
 TEST(AttentionFlow, WithoutTemperatureIsKuramoto) {  // tan(delta/2) = tan(delta_0/2) e^{-t}
   for (Rule rule : {Rule::softmax, Rule::unnormalised}) {
-    const auto end =
-        after(rule, 0, make_tokens({.arrangement = "angles", .dim = 2, .angles = {0, 2}}).data, 2,
-              1.5, 1e-13);
+    const auto end = after(
+        rule, 0, make_tokens({.arrangement = Arrangement::angles, .dim = 2, .angles = {0, 2}}).data,
+        2, 1.5, 1e-13);
     EXPECT_NEAR(Sphere(2).distance(std::span(end).first(2), std::span(end).last(2)),
                 0.6689000994797, 1e-12);
   }
@@ -86,7 +86,7 @@ TEST(AttentionFlow, WithoutTemperatureIsKuramoto) {  // tan(delta/2) = tan(delta
 
 TEST(AttentionFlow, NearConsensusContractsAtTheExactRate) {  // SA e^{-t}, USA e^{-e^beta t}
   const auto tokens =
-      make_tokens({.arrangement = "cap", .tokens = 9, .dim = 5, .cap_angle = 1e-4}).data;
+      make_tokens({.arrangement = Arrangement::cap, .tokens = 9, .dim = 5, .cap_angle = 1e-4}).data;
   const auto spread = [](const std::vector<double>& x) {
     return observe::pair_statistics(x, 5, std::vector<double>(9, 1.0), 0.9, 0).largest_angle;
   };

@@ -81,7 +81,7 @@ Architecture architecture(Normalisation norm) {
 }
 
 TEST(LayerFlow, EquiangularTokensFollowTheClosedSystemOfEveryScheme) {
-  for (const Normalisation norm_ : normalisations()) {
+  for (const Normalisation norm_ : every<Normalisation>()) {
     const Architecture a = architecture(norm_);
     const meanfield::EquiangularFlow exact(reduced(a, 8, 0.1));
     for (const double time : {0.5, 1.0, 4.0}) {
@@ -95,7 +95,7 @@ TEST(LayerFlow, EquiangularTokensFollowTheClosedSystemOfEveryScheme) {
 }
 
 TEST(LayerFlow, LayersAreThoseOfTheArchitecture) {
-  for (const Normalisation norm_ : normalisations()) {
+  for (const Normalisation norm_ : every<Normalisation>()) {
     Architecture a = architecture(norm_);
     a.switch_time = 4;
     const auto exact = meanfield::layers(reduced(a, 8, 0), 1, 10).back();
@@ -107,7 +107,7 @@ TEST(LayerFlow, LayersAreThoseOfTheArchitecture) {
 
 TEST(LayerFlow, LayersConvergeToTheFlowWithOrderOne) {
   const std::vector<double> start = sine_tokens(7, 4);
-  for (const Normalisation norm_ : normalisations()) {
+  for (const Normalisation norm_ : every<Normalisation>()) {
     Architecture a = architecture(norm_);
     a.layer.dim = 4;
     const auto exact = flow_to(a, start, 2);
@@ -332,7 +332,7 @@ TEST(LayerFlow, RefusesWhatHasNoMeaning) {
                 a.geometry = Geometry::euclidean;
                 a.norm = Normalisation::pre;
               }),
-              "norm pre needs --space sphere");
+              "norm pre needs space sphere");
   EXPECT_SAYS(refused([](Architecture& a) { a.gain = {1, 2}; }), "gain has 2 numbers");
   EXPECT_SAYS(refused([](Architecture& a) {
                 a.geometry = Geometry::rescaled;

@@ -1,4 +1,4 @@
-#include "attractor/report/figure.hpp"
+#include "attractor/drawing/figure_file.hpp"
 
 #include <gtest/gtest.h>
 

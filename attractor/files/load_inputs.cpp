@@ -15,14 +15,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The name of a file that a parameter has; empty: none.
+/// The name of a file that a parameter has; empty: none. (A pointer to const would fit worse than
+/// the template does.)
 struct FileName {
-  std::string operator()(const ArrayInput* x) const { return x->name; }
-  std::string operator()(const WeightInput* x) const { return x->given.name; }
-  std::string operator()(const ProblemInput* x) const {
-    return is_example(x->name) ? "" : x->name;
-  }
-  std::string operator()(const RunInput* x) const { return x->name; }
+  std::string operator()(ArrayInput* x) const { return x->name; }
+  std::string operator()(WeightInput* x) const { return x->given.name; }
+  std::string operator()(ProblemInput* x) const { return is_example(x->name) ? "" : x->name; }
+  std::string operator()(RunInput* x) const { return x->name; }
   template <class T>
   std::string operator()(const T&) const {
     return "";
@@ -43,8 +42,7 @@ struct Load {
   void operator()(WeightInput* x) const { (*this)(&x->given); }
   void operator()(ProblemInput* x) const {
     if (x->name.empty() || x->problem || is_example(x->name)) return;
-    x->problem =
-        std::make_shared<const training::Problem>(training::read_problem(place(x->name)));
+    x->problem = std::make_shared<const training::Problem>(training::read_problem(place(x->name)));
   }
   void operator()(RunInput* x) const {
     if (x->name.empty() || !x->arrays.empty()) return;

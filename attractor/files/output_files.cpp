@@ -24,8 +24,9 @@ fs::path place(const std::string& name, const std::string& directory) {
 void require_outputs(const ParameterList& list, const std::string& directory) {
   std::error_code ignored;
   std::vector<fs::path> others;
-  for (const std::string& name : input_files(list))
-    others.push_back(fs::weakly_canonical(place(name, directory), ignored));
+  for (const std::string& name : input_files(list))  // with and without ":/dataset"
+    for (const std::string& file : {name, name.substr(0, name.rfind(":/"))})
+      others.push_back(fs::weakly_canonical(place(file, directory), ignored));
   for (const Parameter& p : list) {
     const std::string name = p.text();
     if (!p.output || name.empty()) continue;

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "attractor/base/file.hpp"
+#include "attractor/files/parameter_file.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace attractor::lab {

@@ -48,6 +48,12 @@ std::string spelled(double x) {
   return fmt::format("{}", x);
 }
 
+std::string allowed_numbers(double least, double most) {
+  if (std::isinf(least) && std::isinf(most))
+    return "comma-separated finite numbers, or from:to:count";
+  return fmt::format("comma-separated numbers from {} to {}, or from:to:count", least, most);
+}
+
 std::vector<double> number_list(std::string_view name, std::string_view text, double least,
                                 double most) {
   std::vector<double> numbers;
@@ -56,13 +62,11 @@ std::vector<double> number_list(std::string_view name, std::string_view text, do
     const std::size_t comma = text.find(',');
     const std::string_view item = trimmed(text.substr(0, comma));
     double value = 0;
-    if (parse_real(item, value) && value >= least && value <= most)
+    if (parse_real(item, value) && std::isfinite(value) && value >= least && value <= most)
       numbers.push_back(value);
     else if (!spaced(item, least, most, numbers))
-      throw Error(fmt::format(
-          "{} holds '{}', which is not allowed; allowed: comma-separated numbers from {} to {}, "
-          "or from:to:count",
-          name, item, least, most));
+      throw Error(fmt::format("{} holds '{}', which is not allowed; allowed: {}", name, item,
+                              allowed_numbers(least, most)));
     if (comma == std::string_view::npos) return numbers;
     text.remove_prefix(comma + 1);
   }

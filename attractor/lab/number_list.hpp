@@ -15,8 +15,11 @@ bool parse_real(std::string_view text, double& value);
 /// The shortest text that parse_real() takes back exactly.
 std::string spelled(double value);
 
-/// The numbers in the order given, each from `least` to `most`; an empty text is an empty list.
-/// Throws Error naming the parameter, the item and what is allowed.
+/// What a list may hold, in words.
+std::string allowed_numbers(double least, double most);
+
+/// The numbers in the order given, all finite, each from `least` to `most`; an empty text is an
+/// empty list. Throws Error naming the parameter, the item and what is allowed.
 std::vector<double> number_list(std::string_view name, std::string_view text, double least,
                                 double most);
 

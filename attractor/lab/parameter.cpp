@@ -292,8 +292,7 @@ std::string Parameter::allowed() const {
   if (!choices.empty()) return fmt::format("{}", fmt::join(choices, ", "));
   if (is_flag()) return "true, false";
   if (std::holds_alternative<std::string*>(target)) return "text";
-  if (std::holds_alternative<Numbers*>(target))
-    return fmt::format("comma-separated numbers from {} to {}, or from:to:count", least, most);
+  if (std::holds_alternative<Numbers*>(target)) return allowed_numbers(least, most);
   const bool whole_number = std::holds_alternative<std::uint64_t*>(target) ||
                             std::holds_alternative<std::optional<std::uint64_t>*>(target);
   const std::string kind = whole_number ? "whole number, " : "";
@@ -337,15 +336,25 @@ void Parameter::check_value() const {
                                          [&](const auto& known) { return known.second == *x; });
     if (!named_value && !in_range(*this, *x)) refuse();
   }
-  const bool chosen =
-      std::holds_alternative<EnumSlot>(target) || std::holds_alternative<std::string*>(target);
-  const std::string word = this->text();
-  if (chosen && !choices.empty() && word != none &&
-      std::find(choices.begin(), choices.end(), word) == choices.end())
-    refuse();
-  if (auto* const* list = std::get_if<Numbers*>(&target))
-    for (const double x : **list)
-      if (!(x >= least && x <= most)) refuse();
+  const auto require_chosen = [&](std::string_view word) {
+    if (std::find(choices.begin(), choices.end(), word) == choices.end()) refuse();
+  };
+  if (const auto* slot = std::get_if<EnumSlot>(&target))
+    if (const std::size_t place = slot->get(slot->target); place < slot->names.size())
+      require_chosen(slot->names[place]);
+  if (auto* const* x = std::get_if<std::string*>(&target); x && !choices.empty())
+    require_chosen(**x);
+  if (auto* const* x = std::get_if<WeightInput*>(&target); x && (*x)->kind)
+    require_chosen(attractor::name(*(*x)->kind));
+  const auto require_listed = [&](const std::vector<double>& values) {
+    for (const double x : values)
+      if (!std::isfinite(x) || !(x >= least && x <= most))
+        throw Error(fmt::format("{} holds '{}', which is not allowed; allowed: {}", name,
+                                spelled(x), allowed_numbers(least, most)));
+  };
+  if (auto* const* x = std::get_if<Numbers*>(&target)) require_listed((*x)->values);
+  if (auto* const* x = std::get_if<Rows*>(&target))
+    for (const std::vector<double>& row : (*x)->values) require_listed(row);
 }
 
 std::string Parameter::text() const { return std::visit(Writer{*this}, target); }

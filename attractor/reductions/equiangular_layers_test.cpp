@@ -83,7 +83,7 @@ std::vector<Token> token_layer(const std::vector<Token>& tokens, const Equiangul
 }
 
 TEST(EquiangularLayers, AreThoseOfTokens) {
-  for (const N norm : normalisations())
+  for (const N norm : every<Normalisation>())
     for (const double h : {0.25, 1.0}) {
       Equiangular e{.tokens = 5, .beta = 3, .norm = norm, .alpha = 0.7, .switch_time = 1};
       e.deepnorm_scale = 2.5;
@@ -99,7 +99,7 @@ TEST(EquiangularLayers, AreThoseOfTokens) {
 }
 
 TEST(EquiangularLayers, ApproachTheFlowWithOrderOne) {
-  for (const N norm : normalisations()) {
+  for (const N norm : every<Normalisation>()) {
     const Equiangular e{.tokens = 8, .beta = 2, .norm = norm, .alpha = 0.7, .deepnorm_scale = 1};
     const EquiangularState limit = EquiangularFlow(e).at(std::log(2));
     const auto error = [&](std::size_t count) {
@@ -133,7 +133,7 @@ TEST(EquiangularLayers, GapsKeepTheirDigits) {
 }
 
 TEST(EquiangularLayers, ExtremesStayFinite) {
-  for (const N norm : normalisations())
+  for (const N norm : every<Normalisation>())
     for (const double n : {2.0, 1e30})
       for (const double beta : {0.0, 1e6})
         for (const double start : {-1 / (n - 1), 0.0, 0.999999}) {

@@ -69,7 +69,7 @@ TEST(EquiangularSchemes, InitialSpeedsOfTheoryA7) {
                {64, 4, 0.01700707025949, 0.03625022184140},
                {1000, 5, 0.001743051301211, 0.01318031480844}};
   for (const auto& c : cases)
-    for (const N n : normalisations()) {
+    for (const N n : every<Normalisation>()) {
       const Equiangular e{
           .tokens = c.tokens, .beta = c.beta, .norm = n, .alpha = 0.25, .deepnorm_scale = 2};
       const bool unit = scheme(n).unit;
@@ -82,7 +82,7 @@ TEST(EquiangularSchemes, InitialSpeedsOfTheoryA7) {
 }
 
 TEST(EquiangularSchemes, SpeedIsTheDerivative) {
-  for (const N n : normalisations())
+  for (const N n : every<Normalisation>())
     for (const double t : {0.4, 0.999, 3.0, 40.0}) {
       const EquiangularFlow flow({.tokens = 20, .beta = 3, .cosine0 = 0.05, .norm = n});
       const double h = 1e-5 * std::min(t, 1.0);
@@ -120,7 +120,7 @@ TEST(EquiangularSchemes, TailsOfTheoryA7) {
 }
 
 TEST(EquiangularSchemes, LateLawsFromAnyStart) {
-  for (const N norm : normalisations())
+  for (const N norm : every<Normalisation>())
     for (const double start : {-0.1, 0.0, 0.6}) {
       Equiangular e{.tokens = 8, .beta = 2, .cosine0 = start, .norm = norm, .switch_time = 3};
       const EquiangularFlow flow(e);
@@ -181,7 +181,7 @@ TEST(EquiangularSchemes, TerminalConstantsAgainstALongIntegration) {
     double tokens, beta, cosine0;
   };
   for (const Case& c : {Case{23, 3.3, 0.3}, {8, 2, 0}, {5, 1, -0.2}, {100, 4, 0.6}})
-    for (const N norm : normalisations()) {
+    for (const N norm : every<Normalisation>()) {
       SCOPED_TRACE(std::string(name(norm)) + ' ' + std::to_string(c.tokens));
       const Equiangular e{.tokens = c.tokens,
                           .beta = c.beta,
@@ -215,7 +215,7 @@ TEST(EquiangularSchemes, TerminalConstantsOfOtherStarts) {
   };
   EXPECT_NEAR(constant({.tokens = 23, .beta = 3.3, .cosine0 = 0.3}), 0.1358, 1e-4);
   // From orthogonal tokens all but ngpt and mix have one constant.
-  for (const N norm : normalisations()) {
+  for (const N norm : every<Normalisation>()) {
     const double k = std::exp(log_terminal_constant(8, 2));
     const Equiangular e{.tokens = 8, .beta = 2, .norm = norm, .switch_time = 5};
     if (scheme(norm).sees_length) continue;  // LengthClock.*
@@ -248,7 +248,7 @@ TEST(EquiangularSchemes, OneCurveForAllGrowingNorms) {
 TEST(EquiangularSchemes, ClocksOfTheSameFlow) {
   // The differential equations of theory A7, by classical Runge-Kutta, share no code with clocks.
   const double n = 12, beta = 3, alpha = 0.3, tau = 2, a = 1.7, end = 6;
-  for (const N norm : normalisations()) {
+  for (const N norm : every<Normalisation>()) {
     if (scheme(norm).sees_length) continue;  // LengthClock.*
     const auto rate = [&](double t, double g) -> std::array<double, 3> {
       const double e = std::exp(beta * (g - 1)), z = 1 + (n - 1) * e, p = e / z, p0 = 1 / z;

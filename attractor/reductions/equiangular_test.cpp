@@ -227,7 +227,7 @@ TEST(EquiangularFar, TimesWhoseLogarithmOverflowsAreNotDelivered) {
 // ---- Forward and back.
 
 TEST(EquiangularRoundTrip, TimeToGapToTime) {
-  for (const N norm : normalisations())
+  for (const N norm : every<Normalisation>())
     for (const double n : {2.0, 77.7, 1e9, 1e30})
       for (const double beta : {0.0, 1.0, 12.0})
         for (const double log_time : {-9.0, 0.3, 2.0, 9.0, 300.0}) {
@@ -262,7 +262,7 @@ TEST(EquiangularRoundTrip, FromNearTheSimplex) {
 }
 
 TEST(EquiangularRoundTrip, SimplexNeverTurns) {
-  for (const N norm : normalisations()) {
+  for (const N norm : every<Normalisation>()) {
     const EquiangularFlow flow({.tokens = 3, .beta = 2, .cosine0 = -0.5, .norm = norm});
     EXPECT_EQ(flow.at(100).cosine, -0.5);
     EXPECT_EQ(flow.at(100).speed(), 0);
@@ -307,7 +307,7 @@ TEST(EquiangularSensitivity, AgainstDerivativesOfTheClosedForm) {
 }
 
 TEST(EquiangularSensitivity, OfTheCosineAtAFixedTime) {
-  for (const N norm : normalisations()) {
+  for (const N norm : every<Normalisation>()) {
     const double beta = scheme(norm).sees_length ? 0.2 : 3;  // not where tokens have stopped
     const Equiangular e{.tokens = 30, .beta = beta, .cosine0 = -0.01, .norm = norm};
     const EquiangularState s = state(e, 4);

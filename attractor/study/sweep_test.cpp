@@ -13,9 +13,10 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
 #include "attractor/base/threads.hpp"
+#include "attractor/drawing/page_file.hpp"
+#include "attractor/files/npy.hpp"
 #include "attractor/study/measure.hpp"
 #include "attractor/study/sweep_result.hpp"
-#include "attractor/files/npy.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace attractor::lab {

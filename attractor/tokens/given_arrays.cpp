@@ -34,10 +34,11 @@ bool fits(std::span<const std::size_t> shape, std::span<const std::size_t> wante
 /// Divides by the largest entry first, so that no square overflows or vanishes. What has unit length
 /// to rounding stays as it is: the tokens of an earlier run are the same ones, bit for bit.
 void normalise(std::span<double> row, std::size_t index, const std::string& name) {
-  constexpr double kRounding = 4 * std::numeric_limits<double>::epsilon();
+  const double rounding = 4 * std::numeric_limits<double>::epsilon() *
+                          std::sqrt(static_cast<double>(row.size()));  // of sums so long
   double largest = 0, square = 0;
   for (const double x : row) square += x * x;
-  if (std::abs(square - 1) <= kRounding) return;
+  if (std::abs(square - 1) <= rounding) return;
   for (const double x : row) largest = std::max(largest, std::abs(x));
   if (largest == 0)
     throw Error(fmt::format(

@@ -54,8 +54,8 @@ TEST(Loss, RiseHoldsBeyondTheRangeOfDoubles) {
 }
 
 TEST(Loss, HasNames) {
-  for (Loss loss : kAll) EXPECT_EQ(loss_named(name(loss)), loss);
-  EXPECT_SAYS(refusal([] { loss_named("hinge"); }), "unknown");
+  for (Loss loss : kAll) EXPECT_EQ(named<Loss>("loss", name(loss)), loss);
+  EXPECT_SAYS(refusal([] { named<Loss>("loss", "hinge"); }), "unknown");
 }
 
 }  // namespace

@@ -200,8 +200,7 @@ TEST(Objective, RefusesWhatCannotBeTrained) {
   Problem p = general();
   EXPECT_SAYS(refusal([&] { Objective(p, Loss::logistic, Train::p); }), "has no prompt");
   std::fill_n(p.queries.begin() + 5, 5, 0.0);
-  EXPECT_SAYS(refusal([&] { Objective(p, Loss::logistic, Train::W); }),
-              "query of input 1 is 0");
+  EXPECT_SAYS(refusal([&] { Objective(p, Loss::logistic, Train::W); }), "query of input 1 is 0");
   p.queries.clear();
   p.prompt.assign(5, 0.0);
   EXPECT_SAYS(refusal([&] { Objective(p, Loss::logistic, Train::W); }), "p0 = 0");
@@ -209,11 +208,22 @@ TEST(Objective, RefusesWhatCannotBeTrained) {
   p.prompt[0] = 1;
   EXPECT_SAYS(refusal([&] { Objective(p, Loss::logistic, Train::KQ); }), "need");
   p.labels[1] = 2;
-  EXPECT_SAYS(refusal([&] { Objective(p, Loss::logistic, Train::p); }),
-              "label of input 1 is 2");
+  EXPECT_SAYS(refusal([&] { Objective(p, Loss::logistic, Train::p); }), "label of input 1 is 2");
   p.labels[1] = 0;
   EXPECT_SAYS(refusal([&] { Objective(p, Loss::linear, Train::p); }), "is 0");
-  EXPECT_SAYS(refusal([&] { trained_named("q"); }), "unknown");
+  EXPECT_SAYS(refusal([&] { named<Train>("train", "q"); }), "unknown");
+  for (const Train train : every<Train>()) EXPECT_EQ(named<Train>("train", name(train)), train);
+  EXPECT_EQ(named<Train>("train", "v,KQ"), Train::v_KQ);
+  for (const auto& [train, attention, head] : {std::tuple{Train::p, AttentionPart::prompt, false},
+                                               {Train::W, AttentionPart::weights, false},
+                                               {Train::KQ, AttentionPart::factors, false},
+                                               {Train::v, AttentionPart::none, true},
+                                               {Train::v_p, AttentionPart::prompt, true},
+                                               {Train::v_W, AttentionPart::weights, true},
+                                               {Train::v_KQ, AttentionPart::factors, true}}) {
+    EXPECT_EQ(Trained(train).attention, attention) << name(train);
+    EXPECT_EQ(Trained(train).head, head) << name(train);
+  }
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
 #include "attractor/depth/coalescence/token_groups.hpp"
+#include "attractor/files/checkpoint_file.hpp"
 #include "attractor/lab/checkpoint_bytes.hpp"
 #include "attractor/lab/flow/checkpoint.hpp"
 #include "attractor/observe/merge_tree.hpp"
@@ -59,7 +60,8 @@ std::string good(const RunShape& shape) {
   c.snapshots = {s};
   const std::filesystem::path file = std::filesystem::temp_directory_path() /
                                      ("checkpoint_fuzz_" + std::to_string(::getpid()) + ".bin");
-  save(view(c), file);
+  CheckpointFile store(file);
+  save(view(c), store);
   const std::string bytes = read_file(file, 1 << 20);
   std::filesystem::remove(file);
   return bytes.substr(kCheckpointMagic.size(), bytes.size() - kCheckpointMagic.size() - 8);

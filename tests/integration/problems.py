@@ -144,7 +144,7 @@ class Writing(bad_input.Refusal):
     "an_unknown_flag": (["random", "--heads", "2"], ["--heads"]),
     "out_without_a_value": (["random", "--out"], ["--out"]),
     "out_followed_by_a_flag": (["random", "--out", "--list"], ["--out", "--list"]),
-    "an_empty_out": (["random", "--out", ""], [".json", ".h5", ".npy"]),
+    "an_empty_out": (["random", "--out", ""], ["out is empty; it needs a name"]),
     "an_unknown_ending": (["random", "--out", "p.txt"], ["p.txt", ".json", ".h5", ".npy"]),
     "a_directory_that_is_not": (["random", "--out", "none/p.json"], ["none/p.json", "No such file"]),
     "a_directory_in_use": (["random", "--out", "./"], ["exists", "new or empty"]),

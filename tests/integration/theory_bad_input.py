@@ -36,7 +36,7 @@ FILES = {
 REFUSALS = {
     # name: (arguments, words the sentence must contain)
     # One number of tokens, one angle: reduce
-    "reduce_alone": (("reduce",), ["not expected"]),
+    "reduce_alone": (("reduce",), ["reduce needs one of: equiangular, pair, clusters"]),
     "equiangular_n_1": ((*EQUIANGULAR, "--tokens", "1"), ["tokens", "'1'", "2 to 1e+30"]),
     "equiangular_n_1e31": ((*EQUIANGULAR, "--tokens", "1e31"), ["tokens", "1e31", "2 to 1e+30"]),
     "equiangular_beta_nan": ((*EQUIANGULAR, "--beta", "nan"), ["beta", "nan", "0 to 1000000"]),
@@ -53,10 +53,10 @@ REFUSALS = {
     "equiangular_layers_time": ((*EQUIANGULAR, "--layers", "3", "--log10-time", "5"), ["log10-time", "layers"]),
     "equiangular_layers_and_time": ((*EQUIANGULAR, "--layers", "3", "--time", "5"), ["time", "layers = 3"]),
     "equiangular_two_times": ((*EQUIANGULAR, "--log10-time", "3", "--time", "5"), ["time = 5", "log10-time = 3"]),
-    "equiangular_step_alone": ((*EQUIANGULAR, "--step", "2"), ["--step", "--layers only"]),
-    "equiangular_alpha": ((*EQUIANGULAR, "--alpha", "3"), ["--alpha is used by --norm ngpt only, not by --norm post"]),
-    "equiangular_switch": ((*EQUIANGULAR, "--norm", "pre", "--switch-time", "3"), ["--norm mix only", "--norm pre"]),
-    "equiangular_deepnorm": ((*EQUIANGULAR, "--deepnorm-scale", "3"), ["--norm deepnorm only"]),
+    "equiangular_step_alone": ((*EQUIANGULAR, "--step", "2"), ["step has no effect without layers"]),
+    "equiangular_alpha": ((*EQUIANGULAR, "--alpha", "3"), ["alpha is used by norm ngpt only, not by norm post"]),
+    "equiangular_switch": ((*EQUIANGULAR, "--norm", "pre", "--switch-time", "3"), ["norm mix only", "norm pre"]),
+    "equiangular_deepnorm": ((*EQUIANGULAR, "--deepnorm-scale", "3"), ["norm deepnorm only"]),
     "equiangular_switch_in_step": ((*EQUIANGULAR, "--norm", "mix", "--layers", "10", "--switch-time", "3.5"),
                                    ["switch-time = 3.5", "steps of 1"]),
     "equiangular_step_0": ((*EQUIANGULAR, "--layers", "3", "--step", "0"), ["step", "'0'", "1e-09"]),
@@ -74,7 +74,7 @@ REFUSALS = {
     "clusters_1": ((*CLUSTERS, "--count", "1"), ["count", "'1'", "2 to 4096"]),
     "clusters_unknown_shape": ((*CLUSTERS, "--shape", "cube"), ["shape", "cube", "polygon, simplex, ring"]),
     "polygon_with_cosine": ((*CLUSTERS, "--cosine", "0"), ["cosine", "simplex", "polygon"]),
-    "polygon_with_polar": ((*CLUSTERS, "--polar", "1"), ["--polar", "--shape ring only", "--shape polygon"]),
+    "polygon_with_polar": ((*CLUSTERS, "--polar", "1"), ["polar", "shape ring only", "shape polygon"]),
     "ring_polar_0": ((*CLUSTERS, "--shape", "ring", "--polar", "0"), ["polar", "'0'", "above 0"]),
     "simplex_in_the_plane": ((*SIMPLEX, "--dim", "2"), ["dim = 2", "4 clusters", "3"]),
     "simplex_cosine": ((*SIMPLEX, "--cosine", "-0.4"), ["cosine = -0.4", "-1/3 to 1"]),
@@ -85,7 +85,7 @@ REFUSALS = {
     "stability_beta_empty": (("stability", "--beta", ""), ["beta", "''", "0 to 1000000"]),
     "stability_noise_negative": (("stability", "--noise", "-1"), ["noise", "-1", "0 to 1e+300"]),
     "stability_relu": (("stability", "--dynamics", "relu"), ["dynamics", "relu", "sa, usa"]),
-    "stability_time_alone": (("stability", "--time", "3"), ["time = 3", "--observe"]),
+    "stability_time_alone": (("stability", "--time", "3"), ["time has no effect without observe"]),
     "stability_horizon_0": (("stability", "--horizon", "0"), ["horizon", "'0'", "above 0"]),
     "stability_observe_noise": (("stability", "--observe", "9", "--noise", "1"), ["observe", "noise = 0", "1"]),
     "stability_observe_sphere": (("stability", "--observe", "9", "--dim", "3"), ["observe", "dim = 2", "3"]),
@@ -96,14 +96,14 @@ REFUSALS = {
     "context_below_simplex": (("context", "--tokens", "3", "--rho", "-0.6"), ["rho = -0.6", "-0.5"]),
     "context_gamma_text": (("context", "--gamma", "hot"), ["gamma", "hot", "0 to 1000000"]),
     "context_layers_0": (("context", "--layers", "0"), ["layers", "'0'", "1 to 100000"]),
-    "context_advise_simulate": (("context", "--advise", "--simulate"), ["--advise", "--simulate"]),
+    "context_advise_simulate": (("context", "--advise", "--simulate"), ["advise answers alone", "simulate"]),
     "context_advise_rho": (("context", "--advise", "--rho", "-0.5"), ["rho = -0.5", "0 to below 1"]),
-    "context_advise_gamma": (("context", "--advise", "--gamma", "9"), ["--gamma", "without --advise only"]),
-    "context_advise_rows": (("context", "--advise", "--rows", "3"), ["--rows", "by --simulate"]),
-    "context_rows_alone": (("context", "--rows", "3"), ["--rows", "by --simulate"]),
-    "context_trained_alone": (("context", "--trained-tokens", "100"), ["--trained-tokens", "by --advise only"]),
+    "context_advise_gamma": (("context", "--advise", "--gamma", "9"), ["gamma has no effect", "advise"]),
+    "context_advise_rows": (("context", "--advise", "--rows", "3"), ["rows has no effect without simulate"]),
+    "context_rows_alone": (("context", "--rows", "3"), ["rows has no effect without simulate"]),
+    "context_trained_alone": (("context", "--trained-tokens", "100"), ["trained-tokens has no effect without advise"]),
     "context_dim_half": (("context", "--dim", "0.5"), ["dim = 0.5", "whole numbers from 2"]),
-    "context_exact_alone": (("context", "--exact"), ["--exact", "--simulate"]),
+    "context_exact_alone": (("context", "--exact"), ["exact has no effect without simulate"]),
     "simulate_1e6": (("context", "--simulate"), ["tokens = 1000000", "2 to 1e5"]),
     "simulate_fraction": (("context", "--simulate", "--tokens", "2.5"), ["tokens = 2.5", "whole"]),
     "simulate_rho_negative": ((*SIMULATE, "--rho", "-0.01"), ["rho = -0.01", "0 to below 1"]),
@@ -139,7 +139,7 @@ REFUSALS = {
     "density_compare_1": (("meanfield", "--compare-particles", "1"), ["compare-particles", "'1'", "2 to 1000000"]),
     "density_compare_fraction": (("meanfield", "--compare-particles", "2.5"), ["2.5", "whole number"]),
     "density_compare_noise": (("meanfield", "--compare-particles", "64", "--noise", "1"), ["noise = 0", "1"]),
-    "density_tokens_unnamed": (("meanfield", "--start", "tokens"), ["tokens", "--tokens-file"]),
+    "density_tokens_unnamed": (("meanfield", "--start", "tokens"), ["start tokens needs a tokens-file"]),
     "density_tokens_missing": ((*TOKENS, "none.npy"), ["none.npy", "no such file"]),
     "density_tokens_dim": ((*TOKENS, "rows.npy"), ["rows.npy", "dimension 3", "dim = 2"]),
     "density_tokens_nan": ((*TOKENS, "nan.npy", "--dim", "3"), ["nan.npy", "row 0", "finite"]),
@@ -155,13 +155,13 @@ REFUSALS = {
     "stationary_sphere": (("stationary", "--particles", "9", "--dim", "3"), ["particles", "dim = 3", "2"]),
     "stationary_1_particle": (("stationary", "--particles", "1"), ["tokens = 1", "at least 2"]),
     "stationary_beta_dim_4": (("stationary", "--beta", "60", "--dim", "4"), ["beta = 60", "dimension 4", "0 to 50"]),
-    "stationary_settle_alone": (("stationary", "--settle", "3"), ["settle", "--particles"]),
+    "stationary_settle_alone": (("stationary", "--settle", "3"), ["settle has no effect without particles"]),
     # without effect, or out of reach
-    "stability_replicates_alone": (("stability", "--replicates", "3"), ["replicates", "--observe"]),
+    "stability_replicates_alone": (("stability", "--replicates", "3"), ["replicates has no effect without observe"]),
     "stability_time_1e300": (("stability", "--observe", "99", "--beta", "9", "--time", "1e300"), ["time", "1.42e+04"]),
-    "density_order_alone": (("meanfield", "--order", "0.5"), ["order", "--start wrapped-cauchy"]),
-    "density_file_alone": (("meanfield", "--tokens-file", "rows.npy"), ["tokens-file", "--start tokens"]),
-    "density_replicates_alone": (("meanfield", "--replicates", "7"), ["replicates", "--compare-particles"]),
+    "density_order_alone": (("meanfield", "--order", "0.5"), ["order", "start wrapped-cauchy only"]),
+    "density_file_alone": (("meanfield", "--tokens-file", "rows.npy"), ["tokens-file", "start tokens only"]),
+    "density_replicates_alone": (("meanfield", "--replicates", "7"), ["replicates has no effect without compare-particles"]),
     "density_labels_2": (("meanfield", "--form", "labels", "--modes", "2"), ["modes = 2", "16 to 100000"]),
     "density_compare_sphere": (("meanfield", "--dim", "3", "--compare-particles", "1e6"), ["1000000", "31622"]),
     # cluster
@@ -174,7 +174,7 @@ REFUSALS = {
     "cluster_flat": (("cluster", "flat.npy"), ["(3)", "(n, d)"]),
     "cluster_column": (("cluster", "column.npy"), ["(3, 1)", "d >= 2"]),
     "cluster_no_points": (("cluster", "none_at_all.npy"), ["(0, 3)", "n >= 1"]),
-    "cluster_one_place": (("cluster", "same.npy"), ["same.npy", "coincide", "--bandwidth"]),
+    "cluster_one_place": (("cluster", "same.npy"), ["same.npy", "coincide", "give a bandwidth"]),
     "cluster_huge": (("cluster", "huge.npy", "--bandwidth", "1"), ["1e+200", "1e150"]),
     "cluster_zero_on_sphere": (("cluster", "zero.npy", "--space", "sphere"), ["row 0", "zero"]),
     "cluster_bandwidth_0": (("cluster", "rows.npy", "--bandwidth", "0"), ["bandwidth", "'0'", "auto"]),
@@ -251,7 +251,7 @@ class RunDirectory(Refusal):
         self.refused("reproduce", "all", out="rows.npy/gallery", says=["cannot make the directory rows.npy/gallery"])
 
     def test_refuses_an_empty_name(self):
-        self.refused("stationary", out="", says=["--out"])
+        self.refused("stationary", out="", says=["out is empty; it needs a name"])
 
     def test_keeps_an_empty_directory_that_was_there(self):
         (self.directory / "run").mkdir()

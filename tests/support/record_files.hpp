@@ -4,9 +4,12 @@
 #include <filesystem>
 
 #include "attractor/commands/bridge/bridge_result.hpp"
+#include "attractor/commands/flow/flow_figures.hpp"
 #include "attractor/commands/flow/flow_page.hpp"
 #include "attractor/commands/flow/flow_result.hpp"
 #include "attractor/commands/select/select_result.hpp"
+#include "attractor/drawing/page_file.hpp"
+#include "attractor/files/result_file.hpp"
 
 namespace attractor::lab {
 
@@ -35,8 +38,9 @@ void write_result_file(const Record& record, const std::filesystem::path& file) 
 inline Result page_of(const FlowRecord& r) {
   return {.title = flow_title(r),
           .headline = headline(r),
-          .body = [&r](const auto& figures) { return flow_body(r, figures); },
-          .sections = flow_sections(r)};
+          .draw = [&r] { return flow_figures(r, flow_view(r)); },
+          .page = [&r] { return flow_page(r, flow_view(r)); },
+          .footer = r.engine};
 }
 inline Result page_of(const SelectRecord& r) { return select_result(r); }
 inline Result page_of(const BridgeRecord& r) { return bridge_result(r); }

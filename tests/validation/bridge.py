@@ -155,10 +155,10 @@ class Bridge(program.ProgramTest):
 
     def test_bad_input(self):
         data = self.write(self.example("authors-like"))
-        cases = (((), "a problem file is missing"), (("nowhere.json",), "nowhere.json"),
+        cases = (((), "the problem is missing"), (("nowhere.json",), "nowhere.json"),
                  ((data, "--train", "v"), "train"), ((data, "--loss", "squared"), "loss"),
                  ((data, "--checkpoints", 1), "checkpoints"), ((data, "--dim", 1), "dim = 1"),
-                 ((data, "--time", 0), "time"), ((data, "--tokens-from", "problem", "--tokens", 5), "--tokens"),
+                 ((data, "--time", 0), "time"), ((data, "--tokens-from", "problem", "--tokens", 5), "tokens is used by tokens-from random only"),
                  ((data, "--train", "W"), ""), ((data, "--resume", "x"), "--resume"), ((data, "--out", data), "directory"))
         self.assert_refused(cases, "bridge")
 

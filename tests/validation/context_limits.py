@@ -209,8 +209,8 @@ class ContextLimits(program.ProgramTest):
     def test_bad_input(self):
         cases = ((("--tokens", 1), "tokens"), (("--rho", 1), "rho = 1"), (("--rho", -0.5), "rho"), (("--gamma", -1), "gamma"),
                  (("--residual", "nan"), "residual"), (("--simulate", "--tokens", 1e6), "tokens"),
-                 (("--simulate", "--tokens", 100, "--dim", 2), "dim = 2"), (("--exact",), "--simulate"),
-                 (("--advise", "--simulate"), "--advise"), (("--layers", 0), "layers"),
+                 (("--simulate", "--tokens", 100, "--dim", 2), "dim = 2"), (("--exact",), "exact has no effect without simulate"),
+                 (("--advise", "--simulate"), "advise answers alone"), (("--layers", 0), "layers"),
                  (("--advise", "--trained-tokens", 1), "trained-tokens"))
         self.assert_refused(cases, "context")
 

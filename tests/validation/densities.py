@@ -128,7 +128,7 @@ class Densities(program.ProgramTest):
         run = program.attractor("meanfield", "--beta", 4, "--amplitude", 0.9, "--time", 20, "--modes", 32, "--json")
         self.assertEqual(run.status, 3)
         self.assertIsNone(run.json["order_parameter"])
-        self.assertIn("--form labels", run.err + run.out)
+        self.assertIn("form labels", run.err + run.out)
         labels = self.density("--beta", 4, "--amplitude", 0.9, "--time", 20, "--form", "labels")
         self.assertGreater(labels["order_parameter"], 0.99)
 
@@ -138,7 +138,7 @@ class Densities(program.ProgramTest):
                           ("--dim", 3, "--beta", 4, "--amplitude", 0.9, "--time", 12)):
             run = program.attractor("meanfield", *arguments, "--json")
             self.assertEqual(run.status, 3, arguments)
-            self.assertIn("--time", run.err)
+            self.assertIn("shorten time", run.err)
             self.assertIsNone(run.json["energy"])
             for row in run.json["history"]:
                 self.assertLess(row["time"], arguments[-1])

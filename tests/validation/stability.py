@@ -110,7 +110,7 @@ class Stability(program.ProgramTest):
         cases = ((("--dim", 1), "dim"), (("--dim", 10001), "dim"), (("--beta", -1), "beta"), (("--beta", "nan"), "beta"),
                  (("--beta", 2e6), "beta"), (("--noise", -1), "noise"), (("--dynamics", "x"), "dynamics"),
                  (("--observe", 100, "--dim", 3), "dim = 2"), (("--observe", 100, "--noise", 1), "noise = 0"),
-                 (("--time", 1), "--observe"), (("--observe", 100, "--horizon", 0), "horizon"),
+                 (("--time", 1), "time has no effect without observe"), (("--observe", 100, "--horizon", 0), "horizon"),
                  (("--observe", 100, "--time", 1e9), "e-foldings"), (("--nothing",), "--nothing"))
         for arguments, named in cases:
             with self.subTest(arguments):
@@ -122,7 +122,7 @@ class Stability(program.ProgramTest):
     def test_says_when_no_clusters_formed(self):
         run = program.attractor("stability", "--observe", 500, "--beta", 5, "--horizon", 1, "--json")
         self.assertEqual(run.status, 3)
-        self.assertIn("--horizon", run.err)
+        self.assertIn("use a longer horizon", run.err)
         self.assertIsNone(run.json["observed_clusters"])
 
     def test_result_depends_on_the_parameters_only(self):

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "attractor/base/error.hpp"
+#include "attractor/drawing/page_file.hpp"
 #include "attractor/stability/sphere_spectrum.hpp"
-#include "attractor/files/npy.hpp"
 #include "tests/support/page_test.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -24,17 +24,23 @@ const Table& table(const Result& answer, const std::string& name) {
   throw std::out_of_range(name);
 }
 
+ArrayInput file_called(const std::string& name) {
+  ArrayInput file;
+  file.name = name;
+  return file;
+}
+
 TEST(MeanfieldExperiment, GivesTheNumbersOfTheoryA2InBothForms) {
   struct Case {
-    const char* dynamics;
+    Rule dynamics;
     double beta, time, order;
   };
-  for (const char* form : {"spectral", "labels"})
-    for (const Case& c : {Case{"sa", 0, 1, 0.3715773138682},
-                          {"sa", 1, 1, 0.3575110455509},
-                          {"usa", 1, 1, 0.3967536386277},
-                          {"sa", 4, 1, 0.2958528176843},
-                          {"usa", 4, 0.1, 0.3093931020249}}) {
+  for (const DensityForm form : every<DensityForm>())
+    for (const Case& c : {Case{Rule::softmax, 0, 1, 0.3715773138682},
+                          {Rule::softmax, 1, 1, 0.3575110455509},
+                          {Rule::unnormalised, 1, 1, 0.3967536386277},
+                          {Rule::softmax, 4, 1, 0.2958528176843},
+                          {Rule::unnormalised, 4, 0.1, 0.3093931020249}}) {
       const Result answer = ask({.dynamics = c.dynamics,
                                  .beta = c.beta,
                                  .start = StartLaw::map,
@@ -44,10 +50,11 @@ TEST(MeanfieldExperiment, GivesTheNumbersOfTheoryA2InBothForms) {
                                  .tolerance = 1e-12,
                                  .form = form},
                                 {});
-      EXPECT_NEAR(value(answer, "order_parameter"), c.order, 1e-10) << form << " " << c.dynamics;
+      EXPECT_NEAR(value(answer, "order_parameter"), c.order, 1e-10)
+          << name(form) << " " << name(c.dynamics);
       EXPECT_NEAR(value(answer, "mass"), 1, 1e-12);
       EXPECT_LT(value(answer, "order_error"), 1e-9);
-      EXPECT_EQ(value(answer, "smallest_density") > 0, form == std::string("spectral"));
+      EXPECT_EQ(value(answer, "smallest_density") > 0, form == DensityForm::spectral);
       EXPECT_EQ(answer.values["moments"][0], answer.values["order_parameter"]);
       EXPECT_TRUE(answer.not_delivered.empty());
       EXPECT_EQ(table(answer, "history").rows.size(), 5U);
@@ -56,7 +63,7 @@ TEST(MeanfieldExperiment, GivesTheNumbersOfTheoryA2InBothForms) {
 
 TEST(MeanfieldExperiment, MeasuresTheLinearGrowth) {
   for (const std::uint64_t dim : {2U, 3U, 8U})
-    for (const char* dynamics : {"sa", "usa"})
+    for (const Rule dynamics : {Rule::softmax, Rule::unnormalised})
       for (const double noise : {0.0, 0.05}) {
         const Result answer = ask({.dynamics = dynamics,
                                    .dim = dim,
@@ -67,19 +74,19 @@ TEST(MeanfieldExperiment, MeasuresTheLinearGrowth) {
                                    .tolerance = 1e-14},
                                   {});
         EXPECT_NEAR(value(answer, "growth_measured") / value(answer, "growth_linear"), 1, 2e-6)
-            << dim << " " << dynamics << " " << noise;
+            << dim << " " << name(dynamics) << " " << noise;
       }
 }
 
 TEST(MeanfieldExperiment, FormsAndSymmetriesAgree) {
   const MeanfieldSetup bump{.dynamics = Rule::unnormalised,
-                                 .dim = 3,
-                                 .beta = 2,
-                                 .start = StartLaw::vmf,
-                                 .concentration = {1},
-                                 .time = 0.1,
-                                 .outputs = 2,
-                                 .tolerance = 1e-11};
+                            .dim = 3,
+                            .beta = 2,
+                            .start = StartLaw::vmf,
+                            .concentration = {1},
+                            .time = 0.1,
+                            .outputs = 2,
+                            .tolerance = 1e-11};
   MeanfieldSetup labels = bump, general = bump;
   labels.form = DensityForm::labels;
   general.symmetry = Symmetry::none;
@@ -99,8 +106,12 @@ TEST(MeanfieldExperiment, FormsAndSymmetriesAgree) {
 TEST(MeanfieldExperiment, NoiseLowersTheFreeEnergyToTheStationaryState) {
   const double critical =
       meanfield::sphere_spectrum(2, 1, 2).pull[1] * meanfield::sphere_spectrum(2, 1, 2).lambda0();
-  const Result answer = ask(
-      {.dynamics = Rule::unnormalised, .beta = 1, .noise = 0.5 * critical, .amplitude = 0.4, .time = 60}, {});
+  const Result answer = ask({.dynamics = Rule::unnormalised,
+                             .beta = 1,
+                             .noise = 0.5 * critical,
+                             .amplitude = 0.4,
+                             .time = 60},
+                            {});
   EXPECT_NEAR(value(answer, "order_parameter"), 0.90497698810, 1e-8) << answer.not_delivered;
   const Table& history = table(answer, "history");
   for (std::size_t k = 1; k < history.rows.size(); ++k)
@@ -121,7 +132,7 @@ TEST(MeanfieldExperiment, ComparesWithTokens) {
 
 TEST(MeanfieldExperiment, SaysWhenTheDensityIsTooSharp) {
   const Result answer = ask({.beta = 4, .amplitude = 0.9, .time = 20, .modes = 32}, {});
-  EXPECT_NE(answer.not_delivered.find("--form labels"), std::string::npos);
+  EXPECT_NE(answer.not_delivered.find("or form labels"), std::string::npos);
   EXPECT_TRUE(answer.values["order_parameter"].is_null());
   EXPECT_LT(value(answer, "reached_time"), 20);
   const Result labels = ask({.beta = 4,
@@ -145,11 +156,18 @@ TEST(MeanfieldExperiment, AnsweredDensitiesAreResolved) {
   const Case cases[] = {
       {{.beta = 18, .mode = 6, .time = 4, .outputs = 8}, 16, 400},
       {{.beta = 30, .mode = 9, .amplitude = 0.3, .time = 2.5, .outputs = 8}, 24, 400},
-      {{.dynamics = Rule::unnormalised, .beta = 9, .mode = 5, .amplitude = -0.4, .time = 1e-3, .outputs = 8},
+      {{.dynamics = Rule::unnormalised,
+        .beta = 9,
+        .mode = 5,
+        .amplitude = -0.4,
+        .time = 1e-3,
+        .outputs = 8},
        16,
        200},
       {{.dim = 3, .beta = 12, .mode = 4, .amplitude = 0.5, .time = 2, .outputs = 8}, 12, 100},
-      {{.dim = 2, .beta = 18, .mode = 6, .time = 3, .outputs = 8, .symmetry = Symmetry::zonal}, 16, 150}};
+      {{.dim = 2, .beta = 18, .mode = 6, .time = 3, .outputs = 8, .symmetry = Symmetry::zonal},
+       16,
+       150}};
   for (const auto& [p, few, many] : cases) {
     MeanfieldSetup less = p, more = p;
     less.modes = few;
@@ -157,7 +175,7 @@ TEST(MeanfieldExperiment, AnsweredDensitiesAreResolved) {
     more.tolerance = 1e-11;
     const Result usual = ask(p, {}), truth = ask(more, {}), poor = ask(less, {});
     EXPECT_TRUE(usual.not_delivered.empty()) << p.beta << usual.not_delivered;
-    EXPECT_SAYS(poor.not_delivered, "more --modes");
+    EXPECT_SAYS(poor.not_delivered, "more modes");
     EXPECT_TRUE(poor.values["energy"].is_null()) << p.beta;
     EXPECT_LT(value(poor, "reached_time"), p.time);
     EXPECT_NEAR(value(usual, "log_energy"), value(truth, "log_energy"),
@@ -175,16 +193,23 @@ TEST(MeanfieldExperiment, TakesNoMoreModesThanItNeeds) {
   // Loose steps leave noise of their tolerance in the last modes, which more modes would not cure.
   for (const double tolerance : {1e-4, 1e-6, 1e-8})
     EXPECT_LE(
-        value(ask({.beta = 9, .start = StartLaw::vmf, .concentration = {100}, .tolerance = tolerance}, {}),
-              "modes"),
+        value(
+            ask({.beta = 9, .start = StartLaw::vmf, .concentration = {100}, .tolerance = tolerance},
+                {}),
+            "modes"),
         256)
         << tolerance;
 }
 
 TEST(MeanfieldExperiment, ErrorsAreTheWorstOfTheRun) {
   // The order parameter of labels errs on the way and not at the end, when all are on one point.
-  const Result answer = ask(
-      {.beta = 4, .amplitude = 0.9, .time = 20, .outputs = 20, .form = DensityForm::labels, .modes = 256}, {});
+  const Result answer = ask({.beta = 4,
+                             .amplitude = 0.9,
+                             .time = 20,
+                             .outputs = 20,
+                             .form = DensityForm::labels,
+                             .modes = 256},
+                            {});
   EXPECT_NEAR(value(answer, "order_parameter"), 1, 1e-9);
   EXPECT_GT(value(answer, "order_error"), 1e-6);
 }
@@ -209,14 +234,19 @@ TEST(MeanfieldExperiment, AStartTooSharpIsNoAnswer) {
       {.start = StartLaw::wrapped_cauchy, .order = 0.995, .time = 0},
       {.dim = 3, .start = StartLaw::vmf, .concentration = {1e6}, .time = 0},
       {.dim = 3, .start = StartLaw::vmf, .concentration = {1e5}, .symmetry = Symmetry::none},
-      {.dynamics = Rule::unnormalised, .dim = 3, .start = StartLaw::vmf, .concentration = {3e3}, .symmetry = Symmetry::none}};
+      {.dynamics = Rule::unnormalised,
+       .dim = 3,
+       .start = StartLaw::vmf,
+       .concentration = {3e3},
+       .symmetry = Symmetry::none}};
   for (const MeanfieldSetup& c : cases) {
     const Result answer = ask(c, {});
     EXPECT_SAYS(answer.not_delivered, "too sharp for");
-    EXPECT_SAYS(answer.not_delivered, "more --modes");
+    EXPECT_SAYS(answer.not_delivered, "more modes");
     EXPECT_TRUE(answer.values["order_parameter"].is_null());
   }
-  const Result enough = ask({.start = StartLaw::vmf, .concentration = {1e6}, .time = 0, .modes = 8192}, {});
+  const Result enough =
+      ask({.start = StartLaw::vmf, .concentration = {1e6}, .time = 0, .modes = 8192}, {});
   EXPECT_TRUE(enough.not_delivered.empty());
   EXPECT_GT(value(enough, "smallest_density"), -1e-9);
   // Equal angles may all miss a sharp start; equal weights do not.
@@ -236,7 +266,8 @@ TEST(MeanfieldExperiment, OnlyUnnormalisedAttentionHasAFreeEnergy) {
   EXPECT_TRUE(softmax.values["free_energy"].is_null());
   ASSERT_EQ(softmax.remarks.size(), 1U);
   EXPECT_SAYS(softmax.remarks[0], "no free energy");
-  const Result labels = ask({.dynamics = Rule::unnormalised, .beta = 1, .time = 0.1, .form = DensityForm::labels}, {});
+  const Result labels = ask(
+      {.dynamics = Rule::unnormalised, .beta = 1, .time = 0.1, .form = DensityForm::labels}, {});
   EXPECT_EQ(value(labels, "free_energy"), -value(labels, "energy"));  // without noise
 }
 
@@ -272,7 +303,7 @@ TEST(MeanfieldExperiment, RefusesWordsThatDoNotGoTogether) {
       {{.dim = 3, .symmetry = Symmetry::none, .modes = 4}, "8 to 100"},
       {{.dim = 3, .symmetry = Symmetry::none, .modes = 100'000}, "8 to 100"},
       {{.order = 0.5}, "wrapped-cauchy"},
-      {{.tokens_file = "x.npy"}, "start tokens"},
+      {{.tokens_file = file_called("x.npy")}, "start tokens"},
       {{.replicates = 7}, "compare-particles"},
       {{.start = StartLaw::vmf, .mode = 3}, "start perturbed"},
       {{.start = StartLaw::vmf, .amplitude = 0.3}, "start perturbed"},
@@ -295,7 +326,8 @@ TEST(MeanfieldExperiment, TellsTheSmallestDensityInAnyDimensionOrNone) {
   for (const std::uint64_t dim : {3U, 30U, 1000U, 10'000U}) {
     const Result start = ask({.dim = dim, .time = 0}, {});
     EXPECT_NEAR(value(start, "smallest_density"), 0.9, 1e-12) << dim;
-    const Result bump = ask({.dim = dim, .start = StartLaw::vmf, .concentration = {1}, .time = 0}, {});
+    const Result bump =
+        ask({.dim = dim, .start = StartLaw::vmf, .concentration = {1}, .time = 0}, {});
     const double mean = meanfield::sphere_spectrum(dim, 1, 2).lambda0();  // of e^{t}
     EXPECT_NEAR(value(bump, "smallest_density"), std::exp(-1) / mean, 1e-10) << dim;
     const Result later = ask({.dim = dim}, {});
@@ -313,9 +345,10 @@ TEST(MeanfieldExperiment, TellsTheSmallestDensityInAnyDimensionOrNone) {
 }
 
 TEST(MeanfieldExperiment, GivesUpWhereTheEndIsOutOfReach) {
-  const Result labels = ask({.dynamics = Rule::unnormalised, .beta = 100, .form = DensityForm::labels, .modes = 128}, {});
+  const Result labels = ask(
+      {.dynamics = Rule::unnormalised, .beta = 100, .form = DensityForm::labels, .modes = 128}, {});
   EXPECT_SAYS(labels.not_delivered, "2.69e+43 of them");
-  EXPECT_SAYS(labels.not_delivered, "shorten --time");
+  EXPECT_SAYS(labels.not_delivered, "shorten time");
   EXPECT_TRUE(labels.values["order_parameter"].is_null());
   const Result spectral = ask({.dynamics = Rule::unnormalised, .beta = 1000}, {});
   EXPECT_SAYS(spectral.not_delivered, "natural units e^-beta; time = 1 is 10^434 of them");
@@ -333,17 +366,17 @@ TEST(MeanfieldExperiment, StopsWhenAsked) {
   EXPECT_FALSE(answer.not_delivered.empty());
 }
 
-class MeanfieldPage : public PageTest {};
-
-TEST_F(MeanfieldPage, MovesGivenTokens) {
-  const std::string file = (directory_ / "tokens.npy").string();
-  write_npy(file, {.shape = {2, 2}, .data = {1, 0, std::cos(2.0), std::sin(2.0)}});
-  const Result answer = ask({.beta = 0, .start = StartLaw::tokens, .tokens_file = file, .time = 1.5}, {});
+TEST(MeanfieldExperiment, MovesGivenTokens) {
+  const Array file{.shape = {2, 2}, .data = {1, 0, std::cos(2.0), std::sin(2.0)}};
+  const Result answer =
+      ask({.beta = 0, .start = StartLaw::tokens, .tokens_file = file, .time = 1.5}, {});
   EXPECT_NEAR(value(answer, "order_parameter"), std::cos(0.6689000994797 / 2), 1e-10);
   EXPECT_LT(value(answer, "order_error"), 1e-8);  // of the steps; tokens are what they are
   EXPECT_TRUE(answer.values["density_error"].is_null());
   EXPECT_THROW(ask({.dim = 3, .start = StartLaw::tokens, .tokens_file = file}, {}), Error);
 }
+
+class MeanfieldPage : public PageTest {};
 
 TEST_F(MeanfieldPage, ShowsItsFigures) {
   const Result answer = ask({.dynamics = Rule::unnormalised,

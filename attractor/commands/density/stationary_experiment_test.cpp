@@ -39,7 +39,7 @@ TEST(StationaryExperiment, FirstOrderAnswer) {
 }
 
 TEST(StationaryExperiment, ContinuousAnswer) {
-  for (const std::string rule : {"usa", "sa"}) {
+  for (const Rule rule : {Rule::unnormalised, Rule::softmax}) {
     const Result a = ask({.dynamics = rule, .beta = 1, .noise_ratio = 0.5}, {});
     EXPECT_EQ(a.values["transition"], "continuous");
     EXPECT_TRUE(a.values["fold_noise"].is_null());
@@ -48,14 +48,15 @@ TEST(StationaryExperiment, ContinuousAnswer) {
     const Table* states = table(a, "states");
     ASSERT_EQ(states->rows.size(), 2U);
     EXPECT_EQ(states->rows[0].back(), 0);
-    EXPECT_NEAR(states->rows[1][0], rule == "usa" ? 0.90497698810 : 0.82691850059, 1e-10);
-    EXPECT_EQ(std::isnan(states->rows[1][1]), rule == "sa");
+    EXPECT_NEAR(states->rows[1][0], rule == Rule::unnormalised ? 0.90497698810 : 0.82691850059,
+                1e-10);
+    EXPECT_EQ(std::isnan(states->rows[1][1]), rule == Rule::softmax);
   }
 }
 
 TEST(StationaryExperiment, NoiseAndItsRatioSayTheSame) {
   const Result a = ask({.beta = 2, .noise_ratio = 0.8}, {});
-  const Result b = ask({.beta = 2, .noise = "0.63625474185496"}, {});
+  const Result b = ask({.beta = 2, .noise = 0.63625474185496}, {});
   EXPECT_NEAR(b.values["noise_ratio"].get<double>(), 0.8, 1e-12);
   EXPECT_NEAR(table(a, "states")->rows[1][0], 0.80332160877, 1e-10);
   EXPECT_NEAR(table(b, "states")->rows[1][0], 0.80332160877, 1e-10);
@@ -73,9 +74,13 @@ TEST(StationaryExperiment, DiagramOpensAtTheTricriticalPoint) {
 }
 
 TEST(StationaryExperiment, ParticlesSweepBothWays) {
-  const Result a = ask(
-      {.dynamics = Rule::softmax, .beta = 1, .particles = 40, .sweep_steps = 3, .settle = 1, .average = 1},
-      {});
+  const Result a = ask({.dynamics = Rule::softmax,
+                        .beta = 1,
+                        .particles = 40,
+                        .sweep_steps = 3,
+                        .settle = 1,
+                        .average = 1},
+                       {});
   const Table* sweep = table(a, "sweep");
   ASSERT_TRUE(sweep);
   EXPECT_EQ(sweep->labels, (std::vector<std::string>{"up", "up", "up", "down", "down", "down"}));
@@ -84,34 +89,35 @@ TEST(StationaryExperiment, ParticlesSweepBothWays) {
 
 TEST(StationaryExperiment, DeliversItsRange) {
   struct Case {
-    const char* rule;
+    Rule rule;
     std::uint64_t dim;
     double most;
   };
-  for (const Case& c : {Case{"usa", 2, 100},
-                        {"usa", 4, 50},
-                        {"usa", 5, 20},
-                        {"usa", 9, 10},
-                        {"usa", 10, 5},
-                        {"usa", 200, 5},
-                        {"sa", 2, 100},
-                        {"sa", 200, 20}}) {
+  using enum Rule;
+  for (const Case& c : {Case{unnormalised, 2, 100},
+                        {unnormalised, 4, 50},
+                        {unnormalised, 5, 20},
+                        {unnormalised, 9, 10},
+                        {unnormalised, 10, 5},
+                        {unnormalised, 200, 5},
+                        {softmax, 2, 100},
+                        {softmax, 200, 20}}) {
     const Result a = ask({.dynamics = c.rule, .dim = c.dim, .beta = c.most}, {});
-    EXPECT_EQ(a.not_delivered, "") << c.rule << " " << c.dim;
-    EXPECT_TRUE(a.values["fold_noise"].is_null() == (c.rule == std::string("sa"))) << c.dim;
+    EXPECT_EQ(a.not_delivered, "") << name(c.rule) << " " << c.dim;
+    EXPECT_TRUE(a.values["fold_noise"].is_null() == (c.rule == softmax)) << c.dim;
   }
 }
 
 TEST(StationaryExperiment, NamesTheLimitOfItsRange) {
   const std::pair<StationarySetup, const char*> cases[] = {
-      {{.beta = 101}, "beta = 101 is not allowed with usa in dimension 2: 0 to 100"},
+      {{.beta = 101}, "beta = '101' is not allowed; allowed: 0 to 100"},
       {{.dim = 4, .beta = 51}, "dimension 4: 0 to 50"},
       {{.dim = 100, .beta = 20}, "dimension 100: 0 to 5"},
       {{.dynamics = Rule::softmax, .dim = 21, .beta = 60}, "dimension 21: 0 to 40"},
-      {{.dim = 201}, "dim = 201 is not allowed: 2 to 200"},
-      {{.settle = 3}, "--particles"},
-      {{.sweep_steps = 3}, "--particles"},
-      {{.average = 3}, "--particles"},
+      {{.dim = 201}, "dim = '201' is not allowed; allowed: whole number, 2 to 200"},
+      {{.settle = 3}, "settle has no effect without particles"},
+      {{.sweep_steps = 3}, "sweep-steps has no effect without particles"},
+      {{.average = 3}, "average has no effect without particles"},
   };
   for (const auto& [parameters, words] : cases)
     EXPECT_SAYS(refusal([&, &p = parameters] { ask(p, {}); }), words);
@@ -121,7 +127,7 @@ TEST(StationaryExperiment, NamesTheNoiseItCouldReach) {
   const std::string says = ask({.beta = 1, .noise_ratio = 1e-7}, {}).not_delivered;
   EXPECT_SAYS(says, "take a noise ratio above");
   const double reached = std::stod(says.substr(says.rfind("above ") + 6));
-  EXPECT_EQ(ask({.beta = 1, .noise_ratio = std::to_string(1.01 * reached)}, {}).not_delivered, "");
+  EXPECT_EQ(ask({.beta = 1, .noise_ratio = 1.01 * reached}, {}).not_delivered, "");
 }
 
 TEST(StationaryExperiment, SweepsFarAboveTheTricriticalPoint) {  // the fold is at 5 kappa_#
@@ -138,9 +144,10 @@ TEST(StationaryExperiment, StopsWhenAsked) {
 }
 
 TEST(StationaryExperiment, SaysWhatItCannotDo) {
-  EXPECT_THROW(ask({.noise = "1", .noise_ratio = 1}, {}), Error);
+  EXPECT_THROW(ask({.noise = 1, .noise_ratio = 1}, {}), Error);
   EXPECT_THROW(ask({.noise_ratio = -1}, {}), Error);
-  EXPECT_THROW(ask({.noise_ratio = 1,2}, {}), Error);
+  StationarySetup p;
+  EXPECT_THROW(find(list(p), "noise-ratio").set("1,2"), Error);
   EXPECT_THROW(ask({.dim = 3, .particles = 10}, {}), Error);
   EXPECT_THROW(ask({.beta = 1e6}, {}), Error);
 }

@@ -45,12 +45,24 @@ void require_size(const std::vector<std::string>& given, const std::string& name
         fmt::format("{} = {} does not fit the given tokens, which have {}", name, asked, made));
 }
 
+// Also where the time that was given is the usual one.
+void require_one_time(const FlowSetup& p, const std::vector<std::string>& given) {
+  const auto is_given = [&](const char* name) {
+    return std::find(given.begin(), given.end(), name) != given.end();
+  };
+  if (p.log10_time && is_given("time") && is_given("log10-time"))
+    throw Error(fmt::format("time = {} and log10-time = {} say the same; give one of them", p.time,
+                            *p.log10_time));
+}
+
 class FlowRequest final : public Request {
  public:
   ParameterList parameters() override { return list(p_); }
   void share() override { shared_ = true; }
 
   void prepare(const std::vector<std::string>& given) override {
+    check(p_);
+    require_one_time(p_, given);
     require_memory(p_, shared_);
     run_.emplace(p_, shared_);
     const FlowSize size = run_->size();

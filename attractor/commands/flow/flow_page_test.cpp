@@ -10,6 +10,7 @@
 #include "attractor/base/random.hpp"
 #include "attractor/commands/flow/flow_figures.hpp"
 #include "attractor/commands/flow/flow_view.hpp"
+#include "attractor/drawing/figure_file.hpp"
 #include "attractor/lab/words.hpp"
 #include "attractor/space/space.hpp"
 #include "tests/support/record_files.hpp"
@@ -31,7 +32,7 @@ FlowRecord made_up(std::size_t tokens, std::size_t dim) {
   record.tokens = tokens;
   record.dim = dim;
   record.steps = 12345;
-  record.engine = depth::Engine::dense;
+  record.engine = "dense";
   const Stream stream(1, "test.page");
   const double exponents[] = {-std::numeric_limits<double>::infinity(), -2, 10, 40, 400};
   for (std::size_t k = 0; k < 5; ++k) {
@@ -130,8 +131,8 @@ TEST_F(FlowPageTest, EqualRunsEqualBytes) {
 TEST_F(FlowPageTest, EscapesWhatComesFromOutside) {
   FlowRecord record = made_up(6, 3);
   record.setup.init = Arrangement::file;
-  record.setup.tokens_file = "</script><b>'\"&^{x}.npy";
-  record.engine = depth::Engine::<i>dense;
+  record.setup.tokens_file.name = "</script><b>'\"&^{x}.npy";
+  record.engine = "<i>dense";
   const std::string text = page(record);
   EXPECT_FALSE(has(text, "<b>"));
   EXPECT_FALSE(has(text, "<i>"));
@@ -156,7 +157,7 @@ TEST_F(FlowPageTest, ThinRecords) {
 TEST_F(FlowPageTest, UnknownNumbers) {
   for (const std::size_t dim : {2, 3, 8}) {
     FlowRecord record = made_up(7, dim);
-    record.setup.space = dim == 3 ? "euclidean" : "sphere";
+    record.setup.space = dim == 3 ? depth::Geometry::euclidean : depth::Geometry::sphere;
     for (observe::Observation& o : record.series) {
       for (const observe::Column& column : observe::columns())
         if (column.name != "log10_time") o.*column.value = kNan;

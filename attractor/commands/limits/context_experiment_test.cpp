@@ -7,6 +7,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/commands/limits/context_figures.hpp"
+#include "attractor/drawing/figure_file.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace attractor::lab {
@@ -184,35 +185,37 @@ TEST(ContextExperiment, ParametersTakeTheirDefaults) {
 
 TEST(ContextExperiment, BadInput) {
   for (const ContextSetup& bad : {ContextSetup{.tokens = 1},
-                                       {.rho = 1},
-                                       {.tokens = 100, .rho = -0.5},
-                                       {.gamma = -1},
-                                       {.tokens = 1e6, .simulate = true},
-                                       {.tokens = 100.5, .simulate = true},
-                                       {.tokens = 100, .rho = -0.001, .simulate = true},
-                                       {.tokens = 100, .dim = 2, .simulate = true},
-                                       {.tokens = 100, .dim = 7.5, .simulate = true},
-                                       {.tokens = 100, .dim = 1e30, .simulate = true},
-                                       {.exact = true},
-                                       {.rho = -1e-9, .advise = true},
-                                       {.advise = true, .simulate = true},
-                                       {.layers = 2, .advise = true},
-                                       {.map = true, .advise = true}})
+                                  {.rho = 1},
+                                  {.tokens = 100, .rho = -0.5},
+                                  {.gamma = -1},
+                                  {.tokens = 1e6, .simulate = true},
+                                  {.tokens = 100.5, .simulate = true},
+                                  {.tokens = 100, .rho = -0.001, .simulate = true},
+                                  {.tokens = 100, .dim = 2, .simulate = true},
+                                  {.tokens = 100, .dim = 7.5, .simulate = true},
+                                  {.tokens = 100, .dim = 1e30, .simulate = true},
+                                  {.exact = true},
+                                  {.rho = -1e-9, .advise = true},
+                                  {.advise = true, .simulate = true},
+                                  {.layers = 2, .advise = true},
+                                  {.map = true, .advise = true}})
     EXPECT_THROW(answer(bad), Error);
 }
 
 TEST(ContextExperiment, OptionsWithoutEffect) {
   const std::pair<ContextSetup, const char*> cases[] = {
-      {{.gamma = 9, .advise = true}, "--gamma is used without --advise only"},
-      {{.dim = 64, .advise = true}, "--dim is used without --advise and --exact only"},
-      {{.advise = true, .rows = 3}, "--rows is used by --simulate without --exact only"},
-      {{.advise = true, .exact = true}, "without --simulate, --exact"},
-      {{.trained_tokens = 100}, "--trained-tokens is used by --advise only"},
-      {{.rows = 3}, "--rows is used by --simulate"},
-      {{.replicates = 3}, "--replicates is used by --simulate"},
-      {{.seed = 3}, "--seed is used by --simulate"},
-      {{.tokens = 99, .dim = 64, .simulate = true, .exact = true}, "--dim is used without"},
-      {{.tokens = 99, .simulate = true, .exact = true, .seed = 1}, "--seed is used by"},
+      {{.gamma = 9, .advise = true}, "gamma has no effect without leaving advise out"},
+      {{.dim = 64, .advise = true}, "dim has no effect without leaving advise and exact out"},
+      {{.advise = true, .rows = 3}, "rows has no effect without simulate (and without exact)"},
+      {{.advise = true, .exact = true}, "advise answers alone; allowed: without simulate, exact"},
+      {{.trained_tokens = 100}, "trained-tokens has no effect without advise"},
+      {{.rows = 3}, "rows has no effect without simulate"},
+      {{.replicates = 3}, "replicates has no effect without simulate"},
+      {{.seed = 3}, "seed has no effect without simulate"},
+      {{.tokens = 99, .dim = 64, .simulate = true, .exact = true},
+       "dim has no effect without leaving advise and exact out"},
+      {{.tokens = 99, .simulate = true, .exact = true, .seed = 1},
+       "seed has no effect without simulate (and without exact)"},
       {{.dim = 0.5}, "dim = 0.5 is not allowed; allowed: 0, or whole numbers from 2"},
       {{.dim = 1}, "dim = 1 is not allowed"}};
   for (const auto& [p, sentence] : cases) EXPECT_SAYS(refusal([&] { ask(p, {}); }), sentence);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "attractor/commands/limits/stability_figures.hpp"
+#include "attractor/drawing/page_file.hpp"
 #include "tests/support/page_test.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -106,7 +107,7 @@ TEST_F(StabilityExperiment, SaysWhenNothingHasFormed) {
   parameters_ = {.beta = 5, .observe = 500, .replicates = 2, .horizon = 1};
   const Result answer = asked();
   EXPECT_TRUE(answer.values["observed_clusters"].is_null());
-  EXPECT_SAYS(answer.not_delivered, "--horizon");
+  EXPECT_SAYS(answer.not_delivered, "use a longer horizon");
 }
 
 TEST_F(StabilityExperiment, StopsWhenAsked) {
@@ -128,11 +129,11 @@ TEST_F(StabilityExperiment, RefusesWhatItCannotDo) {
   parameters_ = {.noise = 0.1, .observe = 100};
   EXPECT_SAYS(says(), "noise = 0");
   parameters_ = {.time = 1};
-  EXPECT_SAYS(says(), "--observe");
+  EXPECT_SAYS(says(), "time has no effect without observe");
   parameters_ = {.replicates = 3};
-  EXPECT_SAYS(says(), "--observe");
+  EXPECT_SAYS(says(), "replicates has no effect without observe");
   parameters_ = {.horizon = 3};
-  EXPECT_SAYS(says(), "--observe");
+  EXPECT_SAYS(says(), "horizon has no effect without observe");
   parameters_ = {.beta = 9, .observe = 100, .time = 1e300};
   EXPECT_SAYS(says(), "time = 1e+300 is not allowed; allowed: 0 to 1.42e+04");
   parameters_ = {.dynamics = Rule::unnormalised, .beta = 1e4, .observe = 1000, .time = 1};
@@ -141,17 +142,17 @@ TEST_F(StabilityExperiment, RefusesWhatItCannotDo) {
   EXPECT_SAYS(says(), "observe = 2 is not allowed at beta = 100; allowed: at least 67 tokens");
   parameters_ = {.beta = 6000, .observe = 59};
   EXPECT_SAYS(says(), "at least 546 tokens");
-  parameters_ = {.dynamics = Rule::other};
-  EXPECT_SAYS(says(), "other");
+  parameters_ = {.dynamics = Rule::relu};
+  EXPECT_EQ(says(), "dynamics = 'relu' is not allowed; allowed: sa, usa");
 }
 
 TEST_F(StabilityExperiment, FiguresStayWithinTheirAxes) {
   const StabilitySetup cases[] = {{.beta = 25},
-                                       {.beta = 0},
-                                       {.dynamics = Rule::unnormalised, .beta = 1000},
-                                       {.beta = 2000, .noise = 1e-4},
-                                       {.dim = 3, .beta = 2, .noise = 3},
-                                       {.beta = 0, .noise = 0.5}};
+                                  {.beta = 0},
+                                  {.dynamics = Rule::unnormalised, .beta = 1000},
+                                  {.beta = 2000, .noise = 1e-4},
+                                  {.dim = 3, .beta = 2, .noise = 3},
+                                  {.beta = 0, .noise = 0.5}};
   for (const StabilitySetup& p : cases) {
     const auto figures = stability_figures(p, {});
     ASSERT_EQ(figures.size(), 2U);

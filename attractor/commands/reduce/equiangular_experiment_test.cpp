@@ -1,7 +1,5 @@
 #include "attractor/commands/reduce/equiangular_experiment.hpp"
 
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "tests/support/refusal.hpp"
@@ -75,15 +73,16 @@ TEST(EquiangularQuestion, DiscreteLayers) {
 }
 
 TEST(EquiangularQuestion, ExtremesHaveAnAnswerWithoutNumbersThatAreNone) {
-  for (const char* norm : {"post", "peri", "mix", "ngpt"})
+  using enum Normalisation;
+  for (const Normalisation norm : {post, peri, mix, ngpt})
     for (const double tokens : {2.0, 1e30})
       for (const double beta : {0.0, 1e6})
         for (const double start : {-1 / (tokens - 1), 0.0, 0.999999999}) {
           EquiangularSetup p{.norm = norm, .tokens = tokens, .beta = beta, .cosine0 = start};
-          for (const char* when : {"-300", "1e299"}) {
+          for (const double when : {-300.0, 1e299}) {
             p.log10_time = when;
             const Result a = answer(p);
-            EXPECT_TRUE(a.values["cosine"].is_number()) << norm << tokens << beta << when;
+            EXPECT_TRUE(a.values["cosine"].is_number()) << name(norm) << tokens << beta << when;
             EXPECT_FALSE(a.headline.empty());
             EXPECT_LT(a.headline.size(), 300u) << a.headline;
             EXPECT_EQ(a.headline.find("nan"), std::string::npos);
@@ -111,8 +110,8 @@ TEST(EquiangularQuestion, GapsBeyondEveryDouble) {
     EXPECT_EQ(a.values["cosine_by_beta"], 0.0) << c.log_gap;
     EXPECT_TRUE(a.values["log_time_by_beta"].is_number()) << c.log_gap;
   }
-  for (const EquiangularSetup& p :
-       {EquiangularSetup{.time = 1e308}, {.dynamics = Rule::unnormalised, .beta = 1000, .time = 1}}) {
+  for (const EquiangularSetup& p : {EquiangularSetup{.time = 1e308},
+                                    {.dynamics = Rule::unnormalised, .beta = 1000, .time = 1}}) {
     const Result a = answer(p);
     EXPECT_EQ(a.values["cosine"], 1.0);
     EXPECT_TRUE(a.values["log_gap"].is_null());
@@ -141,15 +140,14 @@ TEST(EquiangularQuestion, RemarksSayWhatNumbersCannot) {
   EXPECT_SAYS(beyond.remarks[0], "logarithm exceeds");
   EquiangularSetup sudden{.tokens = 2, .beta = 300};
   // The collapse lasts e^{-290} of the time before it.
-  sudden.log10_time =
-      fmt::format("{}", answer(sudden).values["log_half_time"].get<double>() / std::log(10));
+  sudden.log10_time = answer(sudden).values["log_half_time"].get<double>() / std::log(10);
   const Result a = answer(sudden);
   ASSERT_EQ(a.remarks.size(), 1u);
   EXPECT_SAYS(a.remarks[0], "last digit of the time decides");
 }
 
 TEST(EquiangularQuestion, Figures) {
-  for (const char* norm : {"post", "pre"}) {
+  for (const Normalisation norm : {Normalisation::post, Normalisation::pre}) {
     const auto figures = answer({.norm = norm, .tokens = 8, .beta = 2, .time = 5}).draw();
     ASSERT_EQ(figures.size(), 2u);
     for (const PageFigure& f : figures) {
@@ -159,25 +157,33 @@ TEST(EquiangularQuestion, Figures) {
     }
     // The late law meets the gap at the end of the picture.
     const auto& series = figures[1].figure.panels[0].series;
-    EXPECT_NEAR(series[0].y.back(), series[1].y.back(), 0.02) << norm;
+    EXPECT_NEAR(series[0].y.back(), series[1].y.back(), 0.02) << name(norm);
   }
 }
 
 TEST(EquiangularQuestion, Refusals) {
   const auto says = [](const EquiangularSetup& p) { return refusal([&] { ask(p, {}); }); };
-  EXPECT_SAYS(says({.dynamics = Rule::unnormalised, .norm = Normalisation::pre}), "usa allows post only");
+  EXPECT_SAYS(says({.dynamics = Rule::unnormalised, .norm = Normalisation::pre}),
+              "usa allows post only");
   EXPECT_SAYS(says({.tokens = 8, .cosine0 = -0.2}), "cosine0 = -0.2");
   EXPECT_SAYS(says({.levels = {0.5, 1}}), "levels holds '1'");
-  EXPECT_SAYS(says({.log10_time = 1,2}), "log10-time = '1,2' is not allowed");
-  EXPECT_EQ(says({.log10_time = 1e300}),
+  const auto word = [](const char* log10_time) {
+    EquiangularSetup p;
+    return refusal([&] { find(list(p), "log10-time").set(log10_time); });
+  };
+  EXPECT_SAYS(word("1,2"), "log10-time = '1,2' is not allowed");
+  EXPECT_EQ(word("1e300"),
             "log10-time = '1e300' is not allowed; allowed: a number from -300 to 1e299");
+  EXPECT_EQ(says({.log10_time = 1e300}),
+            "log10-time = '1e+300' is not allowed; allowed: a number from -300 to 1e299");
   EXPECT_SAYS(says({.log10_time = 3, .layers = 4}), "log10-time has no effect");
   EXPECT_SAYS(says({.time = 5, .layers = 3}), "time has no effect beside layers = 3");
   EXPECT_SAYS(says({.time = 5, .log10_time = 3}), "time = 5 and log10-time = 3");
-  EXPECT_EQ(says({.alpha = 3}), "--alpha is used by --norm ngpt only, not by --norm post");
-  EXPECT_SAYS(says({.norm = Normalisation::pre, .switch_time = 3}), "--norm mix only, not by --norm pre");
-  EXPECT_SAYS(says({.norm = Normalisation::mix, .deepnorm_scale = 3}), "--norm deepnorm only");
-  EXPECT_SAYS(says({.step = 2}), "--step is used by --layers only");
+  EXPECT_EQ(says({.alpha = 3}), "alpha is used by norm ngpt only, not by norm post");
+  EXPECT_SAYS(says({.norm = Normalisation::pre, .switch_time = 3}),
+              "norm mix only, not by norm pre");
+  EXPECT_SAYS(says({.norm = Normalisation::mix, .deepnorm_scale = 3}), "norm deepnorm only");
+  EXPECT_SAYS(says({.step = 2}), "step has no effect without layers");
   EquiangularSetup mix{.norm = Normalisation::mix, .switch_time = 3.5, .layers = 10};
   EXPECT_EQ(says(mix), "switch-time = 3.5 is not a whole number of steps of 1");
   mix.step = 0.1;  // 35 steps, but not in binary; beyond the ten layers anyway

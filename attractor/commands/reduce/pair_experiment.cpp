@@ -179,6 +179,7 @@ ParameterList list(PairSetup& p) {
 }
 
 Result ask(const PairSetup& p, const Context&) {
+  check_setup(p);
   const Case c = read(p);
   Result answer{.title = "Two clusters", .headline = ""};
   fill(c, answer.values);

@@ -7,6 +7,7 @@
 
 #include "attractor/base/error.hpp"
 #include "tests/support/page_test.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -42,7 +43,7 @@ TEST(PairExperiment, NullWhereDoublesEnd) {
 }
 
 TEST(PairExperiment, AngleAtATime) {
-  const Json kuramoto = values({.beta = 0, .angle = 2, .time = "1.5"});
+  const Json kuramoto = values({.beta = 0, .angle = 2, .time = 1.5});
   EXPECT_NEAR(kuramoto["angle"].get<double>(), 0.6689000994797, 1e-12);
   EXPECT_NEAR(kuramoto["cosine"].get<double>(), std::cos(0.6689000994797), 1e-12);
   const Json cold = values({.beta = 1000, .log10_time = 400});
@@ -62,11 +63,10 @@ TEST(PairExperiment, RefusesBadInput) {
   const std::pair<PairSetup, const char*> cases[] = {
       {{.angle = 1, .degrees = 60}, "degrees"},
       {{.angle = 4}, "angle = '4'"},
-      {{.angle = x}, "angle = 'x'"},
       {{.degrees = -1}, "degrees"},
-      {{.time = "1", .log10_time = 0}, "log10-time"},
-      {{.time = "inf"}, "time = 'inf'"},
-      {{.time = "nan"}, "time = 'nan'"},
+      {{.time = 1, .log10_time = 0}, "log10-time"},
+      {{.time = INFINITY}, "time = 'inf'"},
+      {{.time = NAN}, "time = 'nan'"},
       {{.dynamics = Rule::unnormalised, .mass1 = 0.8}, "masses"}};
   for (const auto& [p, named] : cases) {
     try {
@@ -76,6 +76,11 @@ TEST(PairExperiment, RefusesBadInput) {
       EXPECT_TRUE(has(error.what(), named)) << error.what();
     }
   }
+  PairSetup p;
+  for (const char* word : {"x", "inf", "nan"})
+    for (const std::string name : {"angle", "time"})
+      EXPECT_SAYS(refusal([&] { find(list(p), name).set(word); }),
+                  name + " = '" + word + "' is not allowed");
 }
 
 TEST(PairExperiment, FiguresShowTheWayAndTheFormula) {

@@ -7,6 +7,7 @@
 
 #include "attractor/base/error.hpp"
 #include "tests/support/page_test.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -69,15 +70,15 @@ TEST(RegularExperiment, Ring) {
 
 TEST(RegularExperiment, RefusesBadInput) {
   const std::pair<RegularSetup, const char*> cases[] = {
-      {{.count = 1}, "count = 1"},
+      {{.count = 1}, "count = '1'"},
       {{.dim = 3}, "shape simplex"},
-      {{.polar = 1}, "--polar is used by --shape ring only, not by --shape polygon"},
-      {{.shape = Shape::simplex, .to_polar = 1}, "--to-polar is used by --shape ring only"},
+      {{.polar = 1}, "polar is used by shape ring only, not by shape polygon"},
+      {{.shape = Shape::simplex, .to_polar = 1}, "to-polar is used by shape ring only"},
       {{.shape = Shape::ring, .cosine = 0.5}, "shape simplex"},
       {{.count = 6, .shape = Shape::simplex, .dim = 4}, "dim = 4"},
       {{.count = 6, .shape = Shape::simplex, .dim = 5, .cosine = 0.1}, "dim = 5"},
       {{.count = 6, .shape = Shape::simplex, .cosine = -0.5}, "cosine = -0.5"},
-      {{.count = 6, .shape = Shape::simplex, .cosine = x}, "cosine = 'x'"}};
+      {{.count = 6, .shape = Shape::simplex, .cosine = NAN}, "cosine = 'nan'"}};
   for (const auto& [p, named] : cases) {
     try {
       ask(p, {});
@@ -86,10 +87,12 @@ TEST(RegularExperiment, RefusesBadInput) {
       EXPECT_TRUE(has(error.what(), named)) << error.what();
     }
   }
+  RegularSetup p;
+  EXPECT_SAYS(refusal([&] { find(list(p), "cosine").set("x"); }), "cosine = 'x'");
 }
 
 TEST(RegularExperiment, FiguresForEveryShape) {
-  for (const char* shape : {"polygon", "simplex", "ring"})
+  for (const Shape shape : every<Shape>())
     for (const double beta : {0.0, 9.0, 1e6}) {
       const std::vector<PageFigure> figures =
           ask({.beta = beta, .count = 6, .shape = shape}, {}).draw();
@@ -98,7 +101,8 @@ TEST(RegularExperiment, FiguresForEveryShape) {
         for (const report::Series& series : f.figure.panels[0].series) {
           ASSERT_FALSE(series.x.empty());
           for (std::size_t k = 0; k < series.x.size(); ++k)
-            EXPECT_TRUE(std::isfinite(series.x[k]) && std::isfinite(series.y[k])) << shape << beta;
+            EXPECT_TRUE(std::isfinite(series.x[k]) && std::isfinite(series.y[k]))
+                << name(shape) << beta;
         }
     }
 }

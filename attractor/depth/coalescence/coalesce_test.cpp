@@ -185,7 +185,9 @@ TEST(Coalescence, LeavesRepellingTokensAlone) {
   std::vector<double> minus = {-1, 0, 0, 0, -1, 0, 0, 0, -1};
   AttentionFlow flow({.rule = Rule::softmax, .beta = 1, .dim = 3, .value = minus}, 8, 1e-3);
   Progress progress{
-      .state = make_tokens({.arrangement = "cap", .tokens = 8, .dim = 3, .cap_angle = 4e-4}).data};
+      .state =
+          make_tokens({.arrangement = Arrangement::cap, .tokens = 8, .dim = 3, .cap_angle = 4e-4})
+              .data};
   EXPECT_EQ(flow::run(flow, flow::dormand_prince(), {.end = Time(5)}, progress, {}),
             Status::complete);
   EXPECT_EQ(flow.groups().masses().size(), 8U);

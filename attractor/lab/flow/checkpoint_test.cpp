@@ -13,6 +13,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
 #include "attractor/base/random.hpp"
+#include "attractor/files/checkpoint_file.hpp"
 #include "attractor/lab/checkpoint_bytes.hpp"
 #include "attractor/space/space.hpp"
 #include "tests/support/observations.hpp"
@@ -39,15 +40,16 @@ void expect_same(const flow::Time& a, const flow::Time& b) {
   EXPECT_EQ(bits(a.exponent()), bits(b.exponent()));
 }
 
-class CheckpointFile : public ::testing::Test {
+class FlowCheckpoint : public ::testing::Test {
  protected:
-  CheckpointFile()
+  FlowCheckpoint()
       : folder_(fs::path(::testing::TempDir()) / ("checkpoint_test_" + std::to_string(::getpid()))),
-        file_(folder_ / "checkpoint") {
+        file_(folder_ / "checkpoint"),
+        store_(file_) {
     fs::remove_all(folder_);
     fs::create_directories(folder_);
   }
-  ~CheckpointFile() override { fs::remove_all(folder_); }
+  ~FlowCheckpoint() override { fs::remove_all(folder_); }
 
   // The offsets of tokens that joined as `owner` says.
   static depth::TokenGroups::Book book_of(const std::vector<std::uint32_t>& owner) {
@@ -127,7 +129,7 @@ class CheckpointFile : public ::testing::Test {
   }
 
   std::string bytes_of(const Checkpoint& c) const {
-    save(view(c), file_);
+    save(view(c), store_);
     return read_file(file_, 1 << 24);
   }
 
@@ -141,9 +143,10 @@ class CheckpointFile : public ::testing::Test {
   static void expect_same(const Checkpoint& a, const Checkpoint& b);
 
   const fs::path folder_, file_;
+  mutable CheckpointFile store_;
 };
 
-void CheckpointFile::expect_same(const Checkpoint& a, const Checkpoint& b) {
+void FlowCheckpoint::expect_same(const Checkpoint& a, const Checkpoint& b) {
   using lab::expect_same;
   EXPECT_EQ(a.command, b.command);
   EXPECT_EQ(bits(a.progress.state), bits(b.progress.state));
@@ -187,22 +190,22 @@ void CheckpointFile::expect_same(const Checkpoint& a, const Checkpoint& b) {
   }
 }
 
-TEST_F(CheckpointFile, BringsBackEverythingBitForBit) {
+TEST_F(FlowCheckpoint, BringsBackEverythingBitForBit) {
   const Checkpoint original = full();
   expect_same(parse_checkpoint(bytes_of(original), "x"), original);
-  const std::optional<Checkpoint> loaded = load(file_, original.command, shape());
+  const std::optional<Checkpoint> loaded = load(store_, original.command, shape());
   ASSERT_TRUE(loaded.has_value());
   expect_same(*loaded, original);
 }
 
-TEST_F(CheckpointFile, BringsBackARunThatHasNotStarted) {
+TEST_F(FlowCheckpoint, BringsBackARunThatHasNotStarted) {
   Checkpoint original;
   original.owner = {0};
   original.labels = {0};
   expect_same(parse_checkpoint(bytes_of(original), "x"), original);
 }
 
-TEST_F(CheckpointFile, TheSameRunHasTheSameBytes) {
+TEST_F(FlowCheckpoint, TheSameRunHasTheSameBytes) {
   const std::string first = bytes_of(full());
   EXPECT_TRUE(bytes_of(full()) == first);
   Checkpoint other = full();
@@ -210,24 +213,25 @@ TEST_F(CheckpointFile, TheSameRunHasTheSameBytes) {
   EXPECT_FALSE(bytes_of(other) == first);
 }
 
-TEST_F(CheckpointFile, IsMissingWithoutAFile) {
-  EXPECT_FALSE(load(file_, "attractor flow", shape()).has_value());
-  EXPECT_FALSE(load(folder_ / "no" / "such" / "folder", "attractor flow", shape()).has_value());
+TEST_F(FlowCheckpoint, IsMissingWithoutAFile) {
+  EXPECT_FALSE(load(store_, "attractor flow", shape()).has_value());
+  EXPECT_FALSE(load(CheckpointFile(folder_ / "no" / "such" / "folder"), "attractor flow", shape())
+                   .has_value());
 }
 
-TEST_F(CheckpointFile, OfAnotherCommandIsRefused) {
+TEST_F(FlowCheckpoint, OfAnotherCommandIsRefused) {
   const Checkpoint original = full();
-  save(view(original), file_);
+  save(view(original), store_);
   for (const std::string& command :
        {std::string(), std::string("attractor flow"), original.command + " ",
         original.command.substr(0, original.command.size() - 1)}) {
-    const std::string message = refusal([&] { load(file_, command, shape()); });
+    const std::string message = refusal([&] { load(store_, command, shape()); });
     EXPECT_SAYS(message, file_.string());
     EXPECT_SAYS(message, "belongs to another run or to other data: " + original.command);
   }
 }
 
-TEST_F(CheckpointFile, CutShortAnywhereIsRefused) {
+TEST_F(FlowCheckpoint, CutShortAnywhereIsRefused) {
   const std::string bytes = bytes_of(full());
   ASSERT_GT(bytes.size(), 2000U);
   for (std::size_t size = 0; size < bytes.size(); size += 7) {
@@ -244,7 +248,7 @@ TEST_F(CheckpointFile, CutShortAnywhereIsRefused) {
         << cut;
 }
 
-TEST_F(CheckpointFile, WithOneBitTurnedIsRefused) {
+TEST_F(FlowCheckpoint, WithOneBitTurnedIsRefused) {
   const std::string bytes = bytes_of(full());
   const Stream stream(5, "flips");
   for (std::uint64_t k = 0; k < 600; ++k) {
@@ -258,7 +262,7 @@ TEST_F(CheckpointFile, WithOneBitTurnedIsRefused) {
   }
 }
 
-TEST_F(CheckpointFile, WithTwoBitsTurnedIsRefused) {
+TEST_F(FlowCheckpoint, WithTwoBitsTurnedIsRefused) {
   // Among them the two highest bits of neighbouring words: the signs of two coordinates.
   const std::string bytes = bytes_of(full());
   const Checkpoint original = full();
@@ -279,7 +283,7 @@ TEST_F(CheckpointFile, WithTwoBitsTurnedIsRefused) {
   EXPECT_EQ(accepted, 0U) << "of 210 pairs of coordinates with both signs turned";
 }
 
-TEST_F(CheckpointFile, WithOverwrittenRangesIsRefused) {
+TEST_F(FlowCheckpoint, WithOverwrittenRangesIsRefused) {
   const std::string bytes = bytes_of(full());
   const Stream stream(6, "ranges");
   for (std::uint64_t k = 0; k < 300; ++k) {
@@ -294,7 +298,7 @@ TEST_F(CheckpointFile, WithOverwrittenRangesIsRefused) {
   }
 }
 
-TEST_F(CheckpointFile, LengthsBeyondTheFileAreRefusedWithoutTakingMemory) {
+TEST_F(FlowCheckpoint, LengthsBeyondTheFileAreRefusedWithoutTakingMemory) {
   const std::string bytes = bytes_of(full());
   const std::size_t magic = bytes.find('\n') + 1;  // the length of the command follows
   for (const std::uint64_t length :
@@ -310,28 +314,29 @@ TEST_F(CheckpointFile, LengthsBeyondTheFileAreRefusedWithoutTakingMemory) {
   }
 }
 
-TEST_F(CheckpointFile, WithSomethingAfterItsEndIsRefused) {
+TEST_F(FlowCheckpoint, WithSomethingAfterItsEndIsRefused) {
   const std::string bytes = bytes_of(full());
   for (const std::size_t extra : {1, 7, 8, 9, 100})
     EXPECT_NE(refusal([&] { parse_checkpoint(bytes + std::string(extra, '\0'), "x"); }), "");
   EXPECT_NE(refusal([&] { parse_checkpoint(bytes + bytes, "x"); }), "");
 }
 
-TEST_F(CheckpointFile, ForeignFilesAreRefusedWithTheirNameAndAdvice) {
+TEST_F(FlowCheckpoint, ForeignFilesAreRefusedWithTheirNameAndAdvice) {
   std::string next_version = bytes_of(full());
   next_version[next_version.find('\n') - 1] = '9';
   for (const std::string& content :
        {std::string(), std::string("hello"), std::string(1000, '\0'), next_version}) {
     write_file(file_, content);
-    const std::string message = refusal([&] { load(file_, "attractor flow", shape()); });
+    const std::string message = refusal([&] { load(store_, "attractor flow", shape()); });
     EXPECT_SAYS(message, file_.string() + " is not a checkpoint of this version");
     EXPECT_SAYS(message, "delete it to start the run again");
   }
-  EXPECT_SAYS(refusal([&] { load(folder_, "attractor flow", shape()); }), "not a file");
+  EXPECT_SAYS(refusal([&] { load(CheckpointFile(folder_), "attractor flow", shape()); }),
+              "not a file");
 }
 
 // Whoever writes a checkpoint with a right checksum and a wrong content is told what is wrong.
-TEST_F(CheckpointFile, WithARightChecksumAndAWrongContentIsRefused) {
+TEST_F(FlowCheckpoint, WithARightChecksumAndAWrongContentIsRefused) {
   struct Wrong {
     const char* says;
     std::function<void(Checkpoint&)> make;
@@ -411,9 +416,9 @@ TEST_F(CheckpointFile, WithARightChecksumAndAWrongContentIsRefused) {
   for (const Wrong& one : wrong) {
     Checkpoint c = full();
     one.make(c);
-    save(view(c), file_);  // with a right checksum
+    save(view(c), store_);  // with a right checksum
     EXPECT_NO_THROW(parse_checkpoint(read_file(file_, 1 << 24), "x")) << one.says;
-    const std::string message = refusal([&] { load(file_, c.command, shape()); });
+    const std::string message = refusal([&] { load(store_, c.command, shape()); });
     EXPECT_SAYS(message, one.says);
     EXPECT_SAYS(message, file_.string());
     EXPECT_SAYS(message, "delete it to start the run again");
@@ -421,13 +426,13 @@ TEST_F(CheckpointFile, WithARightChecksumAndAWrongContentIsRefused) {
 }
 
 // The same content is of no run with other tokens.
-TEST_F(CheckpointFile, OfARunOfAnotherShapeIsRefused) {
+TEST_F(FlowCheckpoint, OfARunOfAnotherShapeIsRefused) {
   const Checkpoint original = full();
-  save(view(original), file_);
+  save(view(original), store_);
   const auto refused = [&](const std::function<void(RunShape&)>& change) {
     RunShape other = shape();
     change(other);
-    return refusal([&] { load(file_, original.command, other); });
+    return refusal([&] { load(store_, original.command, other); });
   };
   EXPECT_EQ(refused([](RunShape&) {}), "");
   EXPECT_SAYS(refused([](RunShape& s) { s.tokens = 11; }), "12 owners of tokens");
@@ -442,7 +447,7 @@ TEST_F(CheckpointFile, OfARunOfAnotherShapeIsRefused) {
   EXPECT_EQ(refused([](RunShape& s) { s.outputs = 0; }), "");
 }
 
-TEST_F(CheckpointFile, TokensOffTheSphereAreRefused) {
+TEST_F(FlowCheckpoint, TokensOffTheSphereAreRefused) {
   Checkpoint c = full();
   RunShape on_sphere = shape();
   on_sphere.on_sphere = true;
@@ -464,11 +469,11 @@ TEST_F(CheckpointFile, TokensOffTheSphereAreRefused) {
   EXPECT_SAYS(refusal([&] { validate(off, on_sphere, "x"); }), "off the sphere in a snapshot");
 }
 
-TEST_F(CheckpointFile, AFailedSaveKeepsTheLastOne) {
-  save(view(full()), file_);
+TEST_F(FlowCheckpoint, AFailedSaveKeepsTheLastOne) {
+  save(view(full()), store_);
   const std::string before = read_file(file_, 1 << 24);
   fs::create_directory(folder_ / "checkpoint.partial");  // the place it is written to is taken
-  EXPECT_NE(refusal([&] { save(view(full()), file_); }), "");
+  EXPECT_NE(refusal([&] { save(view(full()), store_); }), "");
   EXPECT_TRUE(read_file(file_, 1 << 24) == before);
 }
 

@@ -10,6 +10,7 @@
 //   circle, sphere accuracy asked for, SA 2 accuracy / Z_i with weights of sum 1
 //   moments        accuracy asked for, where it can be reached; else what it says
 //   Fourier sums   rounding of the phases k theta, k up to a few sqrt(beta), over Z_i
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include <functional>
 #include <limits>
 #include <numbers>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,32 +52,32 @@ void normalise(std::span<double> x) {
 
 /// Unit vectors around `centres` random ones (0: none, all random), each coordinate off by up to
 /// `radius`; every second one on the other side if `antipodal`, some of them exactly.
-struct Arrangement {
+struct Pattern {
   const char* name;
   std::size_t centres = 0;
   double radius = 0;
   bool antipodal = false;
 };
 
-constexpr Arrangement kArrangements[] = {
+constexpr Pattern kPatterns[] = {
     {"random"}, {"clustered", 3, 1e-3}, {"collapsed", 1, 1e-9}, {"antipodal", 1, 1e-6, true}};
 
-std::vector<double> tokens_of(const Arrangement& arrangement, std::size_t n, std::size_t dim) {
-  const Stream stream(17, arrangement.name);
+std::vector<double> tokens_of(const Pattern& pattern, std::size_t n, std::size_t dim) {
+  const Stream stream(17, pattern.name);
   std::vector<double> x(n * dim);
   for (std::size_t i = 0; i < n; ++i) {
     const auto point = std::span(x).subspan(i * dim, dim);
-    if (arrangement.centres == 0) {
+    if (pattern.centres == 0) {
       stream.normals(i, point);
     } else {
-      stream.normals(1000 + i % arrangement.centres, point);
+      stream.normals(1000 + i % pattern.centres, point);
       normalise(point);
-      const bool exact = arrangement.antipodal && i < 4;
+      const bool exact = pattern.antipodal && i < 4;
       for (std::size_t c = 0; c < dim && !exact; ++c)
-        point[c] += arrangement.radius * (2 * stream.uniform(i, c) - 1);
+        point[c] += pattern.radius * (2 * stream.uniform(i, c) - 1);
     }
     normalise(point);
-    if (arrangement.antipodal && i % 2 == 1)
+    if (pattern.antipodal && i % 2 == 1)
       for (double& c : point) c = -c;
   }
   return x;
@@ -139,15 +141,15 @@ double worst(const Truth& truth, std::span<const double> velocity, std::size_t d
   return largest;
 }
 
-/// Calls body(rule, beta, arrangement, weighted) for all of them, with a trace for failures.
-void for_each_case(const std::function<void(Rule, double, const Arrangement&, bool)>& body) {
+/// Calls body(rule, beta, pattern, weighted) for all of them, with a trace for failures.
+void for_each_case(const std::function<void(Rule, double, const Pattern&, bool)>& body) {
   for (const Rule rule : kRules)
     for (const double beta : kBetas)
-      for (const Arrangement& arrangement : kArrangements)
+      for (const Pattern& pattern : kPatterns)
         for (const bool weighted : {false, true}) {
           SCOPED_TRACE(std::string(name(rule)) + " beta = " + std::to_string(beta) + ' ' +
-                       arrangement.name + (weighted ? " weighted" : ""));
-          body(rule, beta, arrangement, weighted);
+                       pattern.name + (weighted ? " weighted" : ""));
+          body(rule, beta, pattern, weighted);
         }
 }
 
@@ -156,8 +158,8 @@ void for_each_case(const std::function<void(Rule, double, const Arrangement&, bo
 TEST(Engines, DenseIsExactToRoundingAlsoInsideClusters) {
   const std::size_t n = 61;
   for (const std::size_t dim : {2U, 3U, 16U, 65U})
-    for_each_case([&](Rule rule, double beta, const Arrangement& arrangement, bool weighted) {
-      const std::vector<double> x = tokens_of(arrangement, n, dim), masses = masses_of(n, weighted);
+    for_each_case([&](Rule rule, double beta, const Pattern& pattern, bool weighted) {
+      const std::vector<double> x = tokens_of(pattern, n, dim), masses = masses_of(n, weighted);
       std::vector<std::uint32_t> owner;
       for (std::uint32_t i = 0; i < n; ++i)
         owner.insert(owner.end(), static_cast<std::size_t>(masses[i]), i);
@@ -179,12 +181,11 @@ TEST(Engines, DenseIsExactToRoundingAlsoInsideClusters) {
 TEST(Engines, LayersAreExactToTheRoundingOfLogits) {
   const std::size_t n = 61;
   for (const std::size_t dim : {2U, 3U, 16U})
-    for_each_case([&](Rule rule, double beta, const Arrangement& arrangement, bool weighted) {
+    for_each_case([&](Rule rule, double beta, const Pattern& pattern, bool weighted) {
       if (weighted) return;  // a layer has tokens only
-      const std::vector<double> x = tokens_of(arrangement, n, dim), masses = masses_of(n, false);
+      const std::vector<double> x = tokens_of(pattern, n, dim), masses = masses_of(n, false);
       depth::Architecture architecture;
-      architecture.layer.rule =
-          rule == Rule::softmax ? Rule::softmax : Rule::unnormalised;
+      architecture.layer.rule = rule;
       architecture.layer.beta = beta;
       architecture.layer.dim = dim;
       const depth::LayerFlow flow(architecture, n);
@@ -227,8 +228,8 @@ Truth circle_truth(Rule rule, double beta, std::span<const double> angles,
 
 TEST(Engines, CircleKeepsTheAccuracyAskedFor) {
   const std::size_t n = 101;
-  for_each_case([&](Rule rule, double beta, const Arrangement& arrangement, bool weighted) {
-    const std::vector<double> angles = angles_of(tokens_of(arrangement, n, 2));
+  for_each_case([&](Rule rule, double beta, const Pattern& pattern, bool weighted) {
+    const std::vector<double> angles = angles_of(tokens_of(pattern, n, 2));
     const std::vector<double> masses = masses_of(n, weighted);
     const Truth truth = circle_truth(rule, beta, angles, masses);
     for (const double accuracy : {1e-4, 1e-8, 1e-12}) {
@@ -250,8 +251,8 @@ TEST(Engines, CircleKeepsTheAccuracyAskedFor) {
 
 TEST(Engines, FourierSumsAreExactToTheRoundingOfPhases) {
   const std::size_t n = 61;
-  for_each_case([&](Rule rule, double beta, const Arrangement& arrangement, bool weighted) {
-    const std::vector<double> angles = angles_of(tokens_of(arrangement, n, 2));
+  for_each_case([&](Rule rule, double beta, const Pattern& pattern, bool weighted) {
+    const std::vector<double> angles = angles_of(tokens_of(pattern, n, 2));
     const std::vector<double> masses = masses_of(n, weighted);
     const meanfield::CircleTokens flow({.rule = rule, .beta = beta}, masses);
     std::vector<double> v(n);
@@ -270,10 +271,10 @@ TEST(Engines, FourierSumsAreExactToTheRoundingOfPhases) {
 // Its tables take long for large beta: fewer cases there.
 TEST(Engines, SphereKeepsTheAccuracyAskedFor) {
   const std::size_t n = 61, dim = 3;
-  for_each_case([&](Rule rule, double beta, const Arrangement& arrangement, bool weighted) {
+  for_each_case([&](Rule rule, double beta, const Pattern& pattern, bool weighted) {
     if (beta > 100 && (weighted || rule == Rule::unnormalised)) return;
-    if (beta > 1e3 && arrangement.centres != 3) return;
-    const std::vector<double> x = tokens_of(arrangement, n, dim), masses = masses_of(n, weighted);
+    if (beta > 1e3 && pattern.centres != 3) return;
+    const std::vector<double> x = tokens_of(pattern, n, dim), masses = masses_of(n, weighted);
     const Truth truth = truth_of(rule, beta, x, dim, masses);
     for (const double accuracy : {1e-4, 1e-7, 1e-11}) {
       if ((weighted || beta > 100) && accuracy != (beta > 1e3 ? 1e-4 : 1e-7)) continue;
@@ -299,8 +300,8 @@ TEST(Engines, MomentsKeepTheAccuracyAskedForOrSaySo) {
   const std::size_t n = 61;
   std::size_t kept = 0, said = 0;
   for (const std::size_t dim : {3U, 4U, 5U, 6U, 8U})
-    for_each_case([&](Rule rule, double beta, const Arrangement& arrangement, bool weighted) {
-      const std::vector<double> x = tokens_of(arrangement, n, dim), masses = masses_of(n, weighted);
+    for_each_case([&](Rule rule, double beta, const Pattern& pattern, bool weighted) {
+      const std::vector<double> x = tokens_of(pattern, n, dim), masses = masses_of(n, weighted);
       const Truth truth = truth_of(rule, beta, x, dim, masses);
       for (const double accuracy : {1e-4, 1e-7, 1e-11}) {
         if (weighted && accuracy != 1e-7) continue;
@@ -338,7 +339,13 @@ std::string refusal(const std::function<void()>& work) {
   return "";
 }
 
-FlowSetup on_circle(const std::string& engine) {
+/// The engine that is taken, in a word.
+std::string taken(const FlowSetup& p, std::size_t tokens, std::size_t dim) {
+  const std::optional<depth::Engine> engine = engine_of(p, tokens, dim);
+  return engine ? std::string(name(*engine)) : "layers";
+}
+
+FlowSetup on_circle(std::optional<depth::Engine> engine) {
   FlowSetup p;
   p.dim = 2;
   p.tokens = 100;
@@ -363,32 +370,32 @@ TEST(Engines, AutoTakesTheCircleForManyTokensAndFallsBackToDense) {
       {"until the end", [](auto& p) { p.time = INFINITY; }, 20'000, 2, "dense"},
       {"a merge radius", [](auto& p) { p.merge_radius = 1e-6; }, 20'000, 2, "dense"},
       {"layers", [](auto& p) { p.stepper = flow::Method::layers; }, 20'000, 2, "dense"},
-      {"weights", [](auto& p) { p.value = WeightKind::ginibre; }, 20'000, 2, "dense"},
+      {"weights", [](auto& p) { p.value = WeightKind::gaussian; }, 20'000, 2, "dense"},
       {"R^d", [](auto& p) { p.space = depth::Geometry::euclidean; }, 20'000, 2, "dense"},
       {"a mask", [](auto& p) { p.mask = MaskKind::causal; }, 20'000, 2, "layers"},
       {"dense asked for", [](auto& p) { p.engine = depth::Engine::dense; }, 20'000, 2, "dense"},
       {"circle asked for", [](auto& p) { p.engine = depth::Engine::circle; }, 10, 2, "circle"},
   };
   for (const Case& c : cases) {
-    FlowSetup p = on_circle("auto");
+    FlowSetup p = on_circle({});
     c.change(p);
-    EXPECT_EQ(engine_of(p, c.tokens, c.dim), c.engine) << c.what;
+    EXPECT_EQ(taken(p, c.tokens, c.dim), c.engine) << c.what;
   }
 }
 
 TEST(Engines, TheModelSaysWhichOneItTookAndItsError) {
   const std::size_t n = 100;
-  const std::vector<double> tokens = tokens_of(kArrangements[0], n, 2);
-  for (const char* engine : {"circle", "dense"}) {
+  const std::vector<double> tokens = tokens_of(kPatterns[0], n, 2);
+  for (const depth::Engine engine : {depth::Engine::circle, depth::Engine::dense}) {
     FlowSetup p = on_circle(engine);
     p.beta = 20;
     p.accuracy = 1e-6;
     FlowModel model(p, n, 2, 0);
-    EXPECT_EQ(model.flow().engine(), engine);
+    EXPECT_EQ(model.flow().engine(), name(engine));
     const std::vector<double> state = model.flow().begin(tokens);
     std::vector<double> v(state.size());
     model.flow().drift(state, 0, v);
-    if (std::string(engine) == "dense") {
+    if (engine == depth::Engine::dense) {
       EXPECT_EQ(model.flow().drift_error(), 0);
       continue;
     }
@@ -400,12 +407,13 @@ TEST(Engines, TheModelSaysWhichOneItTookAndItsError) {
 
 TEST(Engines, WhatTheCircleCannotGiveIsRefused) {
   const auto checked = [](const std::function<void(FlowSetup&)>& change) {
-    FlowSetup p = on_circle("circle");
+    FlowSetup p = on_circle(depth::Engine::circle);
     change(p);
     return refusal([&] { check(p); });
   };
   EXPECT_EQ(checked([](auto&) {}), "");
-  for (const char* init : {"uniform", "file"}) {  // the reason is named before a file is read
+  // The reason is named before given tokens are looked at.
+  for (const Arrangement init : {Arrangement::uniform, Arrangement::file}) {
     const auto reason = [&](const std::function<void(FlowSetup&)>& change) {
       const std::string words = checked([&](FlowSetup& p) {
         p.init = init;
@@ -415,21 +423,23 @@ TEST(Engines, WhatTheCircleCannotGiveIsRefused) {
       return words.size() < 20 ? words : words.substr(20);
     };
     EXPECT_EQ(reason([](auto& p) { p.beta = 2e4; }), "beta up to 10000, not 20000");
-    EXPECT_EQ(reason([](auto& p) { p.mask = MaskKind::causal; }),
-              "one head, full mask, norm post and no noise, not other layers (leave out --engine)");
+    EXPECT_EQ(
+        reason([](auto& p) { p.mask = MaskKind::causal; }),
+        "one head, full mask, norm post and no noise, not other layers (leave the engine out)");
     EXPECT_EQ(reason([](auto& p) { p.dynamics = Rule::relu; }), "sa or usa, not relu");
     EXPECT_EQ(reason([](auto& p) { p.value = WeightKind::goe; }),
-              "identity weights, not --query, --key or --value");
-    EXPECT_EQ(reason([](auto& p) { p.space = depth::Geometry::euclidean; }), "--space sphere, not euclidean");
-    EXPECT_EQ(reason([](auto& p) { p.time = INFINITY; }), "a finite --time, not inf");
+              "identity weights, not given query, key or value");
+    EXPECT_EQ(reason([](auto& p) { p.space = depth::Geometry::euclidean; }),
+              "space sphere, not euclidean");
+    EXPECT_EQ(reason([](auto& p) { p.time = INFINITY; }), "a finite time, not inf");
     EXPECT_EQ(reason([](auto& p) { p.stepper = flow::Method::layers; }),
-              "--stepper adaptive, euler or rk4, not layers");
+              "stepper adaptive, euler or rk4, not layers");
   }
   EXPECT_EQ(checked([](auto& p) { p.dim = 3; }),
             "engine circle needs tokens of dimension 2, not 3");
 
   // A file may turn out to have another dimension.
-  EXPECT_EQ(refusal([] { FlowModel(on_circle("circle"), 100, 3, 0); }),
+  EXPECT_EQ(refusal([] { FlowModel(on_circle(depth::Engine::circle), 100, 3, 0); }),
             "engine circle needs tokens of dimension 2, not 3");
 }
 
@@ -450,10 +460,10 @@ std::vector<double> as_given(const FlowModel& model, std::span<const double> sta
 std::vector<double> stepped(const FlowSetup& p, std::vector<double> tokens, std::size_t dim) {
   const std::size_t n = tokens.size() / dim;
   FlowModel model(p, n, dim, 0);
-  EXPECT_EQ(model.flow().engine(), p.engine);
+  EXPECT_EQ(model.flow().engine(), name(p.engine.value()));
   flow::Progress progress{.state = model.flow().begin(std::move(tokens))};
   model.enter(progress.time, progress.state);
-  EXPECT_EQ(flow::run(model.flow(), flow::tableau_named(p.stepper),
+  EXPECT_EQ(flow::run(model.flow(), flow::tableau(stepper_of(p)),
                       {.end = flow::Time(p.time), .step = p.step}, progress, {}),
             flow::Status::complete);
   return as_given(model, progress.state, dim);
@@ -461,12 +471,13 @@ std::vector<double> stepped(const FlowSetup& p, std::vector<double> tokens, std:
 
 TEST(Engines, FixedStepsAreTheSameMap) {
   struct Case {
-    const char* engine;
+    depth::Engine engine;
     std::size_t dim;
   };
-  for (const Case& c : {Case{"circle", 2}, {"sphere", 3}, {"moments", 3}, {"moments", 4}})
-    for (const char* dynamics : {"sa", "usa"})
-      for (const char* stepper : {"euler", "rk4"})
+  using enum depth::Engine;
+  for (const Case& c : {Case{circle, 2}, {sphere, 3}, {moments, 3}, {moments, 4}})
+    for (const Rule dynamics : kRules)
+      for (const flow::Method stepper : {flow::Method::euler, flow::Method::rk4})
         for (const double beta : {0.0, 4.0, 9.0}) {
           FlowSetup p;
           p.dynamics = dynamics;
@@ -477,13 +488,13 @@ TEST(Engines, FixedStepsAreTheSameMap) {
           // Steps so long that angles and chords, or another order of both, would show.
           p.step = 0.7 * (p.dynamics == Rule::unnormalised ? std::exp(-beta) : 1);
           p.time = 5.3 * p.step;
-          const std::vector<double> tokens = tokens_of(kArrangements[0], 60, c.dim);
+          const std::vector<double> tokens = tokens_of(kPatterns[0], 60, c.dim);
           const std::vector<double> fast = stepped(p, tokens, c.dim);
           p.engine = depth::Engine::dense;
           const std::vector<double> dense = stepped(p, tokens, c.dim);
           for (std::size_t k = 0; k < dense.size(); ++k)
             ASSERT_NEAR(fast[k], dense[k], 2e-8)
-                << c.engine << ' ' << dynamics << ' ' << stepper << ' ' << beta;
+                << name(c.engine) << ' ' << name(dynamics) << ' ' << name(stepper) << ' ' << beta;
         }
 }
 
@@ -491,16 +502,19 @@ TEST(Engines, FixedStepsAreTheSameMap) {
 
 TEST(Engines, CoarseVelocitiesDoNotStallAdaptiveSteps) {
   struct Case {
-    const char *engine, *dynamics;
+    depth::Engine engine;
+    Rule dynamics;
     std::size_t dim;
     double beta, accuracy;
   };
-  const Case cases[] = {{"circle", "sa", 2, 1, 1e-4},   {"circle", "sa", 2, 30, 1e-5},
-                        {"circle", "usa", 2, 12, 1e-4}, {"sphere", "sa", 3, 9, 1e-4},
-                        {"sphere", "usa", 3, 4, 1e-5},  {"moments", "sa", 4, 3, 1e-4}};
+  using enum depth::Engine;
+  const Case cases[] = {
+      {circle, Rule::softmax, 2, 1, 1e-4},       {circle, Rule::softmax, 2, 30, 1e-5},
+      {circle, Rule::unnormalised, 2, 12, 1e-4}, {sphere, Rule::softmax, 3, 9, 1e-4},
+      {sphere, Rule::unnormalised, 3, 4, 1e-5},  {moments, Rule::softmax, 4, 3, 1e-4}};
   const std::size_t n = 300;
   for (const Case& c : cases) {
-    SCOPED_TRACE(std::string(c.engine) + ' ' + c.dynamics + ' ' + std::to_string(c.beta));
+    SCOPED_TRACE(fmt::format("{} {} {}", c.engine, c.dynamics, c.beta));
     FlowSetup p;
     p.engine = c.engine;
     p.dynamics = c.dynamics;
@@ -513,7 +527,7 @@ TEST(Engines, CoarseVelocitiesDoNotStallAdaptiveSteps) {
     const auto run_to = [&](double units, double accuracy) {
       p.accuracy = accuracy;
       FlowModel model(p, n, c.dim, 0);
-      flow::Progress progress{.state = model.flow().begin(tokens_of(kArrangements[0], n, c.dim))};
+      flow::Progress progress{.state = model.flow().begin(tokens_of(kPatterns[0], n, c.dim))};
       model.enter(progress.time, progress.state);
       const flow::Plan plan{.end = flow::Time(units, model.flow().log_unit()),
                             .tolerance = 1e-8,
@@ -539,17 +553,17 @@ TEST(Engines, CoarseVelocitiesDoNotStallAdaptiveSteps) {
 TEST(Engines, TheSphereIsTakenForManyTokensAndSaysItsError) {
   FlowSetup p;
   p.dim = 3;
-  EXPECT_EQ(engine_of(p, 20'000, 3), "sphere");
-  EXPECT_EQ(engine_of(p, 1000, 3), "dense");
+  EXPECT_EQ(taken(p, 20'000, 3), "sphere");
+  EXPECT_EQ(taken(p, 1000, 3), "dense");
   p.engine = depth::Engine::sphere;
   p.beta = 20;
   p.accuracy = 1e-6;
-  EXPECT_EQ(engine_of(p, 100, 3), "sphere");
+  EXPECT_EQ(taken(p, 100, 3), "sphere");
   FlowModel model(p, 200, 3, 0);
   FlowSetup dense = p;
   dense.engine = depth::Engine::dense;
   FlowModel truth(dense, 200, 3, 0);
-  const std::vector<double> tokens = tokens_of(kArrangements[0], 200, 3);
+  const std::vector<double> tokens = tokens_of(kPatterns[0], 200, 3);
   const std::vector<double> state = model.flow().begin(tokens);
   std::vector<double> v(600), exact(600);
   model.flow().drift(state, 0, v);
@@ -575,7 +589,7 @@ TEST(Engines, MomentsAreTakenWhereTheyBeatDense) {
   struct Case {
     double beta, accuracy;
     std::size_t tokens, dim;
-    const char *automatic, *asked;  // what auto takes, and what --engine moments gives
+    const char *automatic, *asked;  // what auto takes, and what engine moments gives
   };
   const Case cases[] = {
       {1, 1e-11, 20'000, 4, "moments", "moments"},   {1, 1e-11, 19'999, 4, "dense", "moments"},
@@ -591,14 +605,14 @@ TEST(Engines, MomentsAreTakenWhereTheyBeatDense) {
     FlowSetup p;
     p.beta = c.beta;
     p.accuracy = c.accuracy;
-    EXPECT_EQ(engine_of(p, c.tokens, c.dim), c.automatic) << c.beta << ' ' << c.dim;
+    EXPECT_EQ(taken(p, c.tokens, c.dim), c.automatic) << c.beta << ' ' << c.dim;
     p.time = 1e5;
-    EXPECT_EQ(engine_of(p, c.tokens, c.dim), "dense") << c.beta << ' ' << c.dim;
+    EXPECT_EQ(taken(p, c.tokens, c.dim), "dense") << c.beta << ' ' << c.dim;
     p.time = 1;
     p.engine = depth::Engine::moments;
-    EXPECT_EQ(engine_of(p, c.tokens, c.dim), c.asked) << c.beta << ' ' << c.dim;
-    p.value = WeightKind::ginibre;
-    EXPECT_EQ(engine_of(p, c.tokens, c.dim), "dense") << c.beta << ' ' << c.dim;
+    EXPECT_EQ(taken(p, c.tokens, c.dim), c.asked) << c.beta << ' ' << c.dim;
+    p.value = WeightKind::gaussian;
+    EXPECT_EQ(taken(p, c.tokens, c.dim), "dense") << c.beta << ' ' << c.dim;
   }
 }
 
@@ -611,7 +625,7 @@ TEST(Engines, MomentsSayTheirErrorAndWhyTheyAreRefused) {
   const std::size_t n = 200, dim = 5;
   FlowModel model(p, n, dim, 0);
   EXPECT_EQ(model.flow().engine(), "moments");
-  const std::vector<double> tokens = tokens_of(kArrangements[0], n, dim);
+  const std::vector<double> tokens = tokens_of(kPatterns[0], n, dim);
   const std::vector<double> state = model.flow().begin(tokens);
   EXPECT_EQ(state, tokens);
   std::vector<double> v(n * dim);
@@ -632,13 +646,13 @@ TEST(Engines, MomentsSayTheirErrorAndWhyTheyAreRefused) {
             "accuracy = 1e-12 is out of reach of engine moments; allowed: 1e-11 to 1e-4");
   EXPECT_EQ(checked([](auto& q) { q.beta = 300; }),
             "engine moments takes longer than dense for 64 tokens at beta = 300 in dimension 5 "
-            "with accuracy = 1e-06, or more than 1 GB; give a smaller --beta, a larger --accuracy "
-            "or --engine dense");
+            "with accuracy = 1e-06, or more than 1 GB; give a smaller beta, a larger accuracy "
+            "or engine dense");
   const std::string needs = "engine moments needs ";
   EXPECT_EQ(checked([](auto& q) { q.dim = 9; }), needs + "tokens of dimension 3 to 8, not 9");
-  EXPECT_EQ(checked([](auto& q) { q.time = INFINITY; }), needs + "a finite --time, not inf");
+  EXPECT_EQ(checked([](auto& q) { q.time = INFINITY; }), needs + "a finite time, not inf");
   EXPECT_EQ(checked([](auto& q) { q.stepper = flow::Method::layers; }),
-            needs + "--stepper adaptive, euler or rk4, not layers");
+            needs + "stepper adaptive, euler or rk4, not layers");
   EXPECT_EQ(refusal([&] { FlowModel(p, 100, 9, 0); }), needs + "tokens of dimension 3 to 8, not 9");
   p.beta = 60;
   EXPECT_EQ(refusal([&] { FlowModel(p, 100, 5, 0); }).substr(0, 33),
@@ -669,10 +683,10 @@ std::vector<double> balanced_caps(std::size_t n, std::size_t dim) {
 TEST(Engines, SinglePrecisionStatesItsError) {
   const std::size_t n = 512;
   double most = 0, relative = 0;
-  for (const char* dynamics : {"sa", "usa"})
+  for (const Rule dynamics : kRules)
     for (const std::size_t dim : {2U, 3U, 16U, 64U})
       for (const double beta : {0.0, 1.0, 9.0, 40.0, 99.0})
-        for (const char* value : {"", "goe"})
+        for (const WeightInput& value : {WeightInput(), WeightInput(WeightKind::goe)})
           for (const bool caps : {false, true}) {
             FlowSetup p;
             p.dynamics = dynamics;
@@ -684,7 +698,7 @@ TEST(Engines, SinglePrecisionStatesItsError) {
             single.precision = Precision::f32;
             FlowModel exact(p, n, dim, 0), rounded(single, n, dim, 0);
             const std::vector<double> tokens =
-                caps ? balanced_caps(n, dim) : tokens_of(kArrangements[1], n, dim);
+                caps ? balanced_caps(n, dim) : tokens_of(kPatterns[1], n, dim);
             std::vector<double> v(dim * n), w(dim * n);
             const double unit = exact.flow().log_unit();
             exact.flow().drift(tokens, unit, v);

@@ -12,14 +12,18 @@ TEST(DistributedRuns, AreDenseWithoutCoalescenceAndHaveATokenForEachRank) {
     return refusal([&] { check_distributed(p, tokens, p.dim, merge_radius, 4); });
   };
   EXPECT_EQ(said({}, 0), "");
-  EXPECT_EQ(said({.dynamics = Rule::unnormalised, .query = WeightKind::gaussian, .value = WeightKind::goe}, 0), "");
+  EXPECT_EQ(
+      said(
+          {.dynamics = Rule::unnormalised, .query = WeightKind::gaussian, .value = WeightKind::goe},
+          0),
+      "");
   EXPECT_EQ(said({}, 0, 4), "");
-  EXPECT_SAYS(said({}, 1e-6), "--merge-radius off");
+  EXPECT_SAYS(said({}, 1e-6), "give merge-radius off");
   EXPECT_SAYS(said({}, 0, 3), "3 tokens cannot be shared by 4 ranks");
   EXPECT_SAYS(said({.heads = 2}, 0), "one head");
   EXPECT_SAYS(said({.noise = 0.1}, 0), "no noise");
   EXPECT_SAYS(said({.dynamics = Rule::hardmax}, 0), "sa and usa");
-  EXPECT_SAYS(said({.dim = 2, .engine = depth::Engine::circle}, 0), "--engine dense");
+  EXPECT_SAYS(said({.dim = 2, .engine = depth::Engine::circle}, 0), "give engine dense");
 }
 
 TEST(DistributedRuns, OnOneRankPassAProgressOnUnchanged) {

@@ -1,12 +1,15 @@
 #include "attractor/lab/flow/flow_setup.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "attractor/base/error.hpp"
@@ -18,6 +21,9 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+constexpr flow::Method kFixedSteps[] = {flow::Method::layers, flow::Method::euler,
+                                        flow::Method::rk4};
+
 std::string refusal_of_check(const FlowSetup& p) {
   return refusal([&] { check(p); });
 }
@@ -28,18 +34,66 @@ std::string exact(double x) {
   return text;
 }
 
-bool is_text(const Parameter& p) { return std::holds_alternative<std::string*>(p.target); }
-bool is_whole(const Parameter& p) { return std::holds_alternative<std::uint64_t*>(p.target); }
+// What a word of the command line makes of the parameter, and then the check of all of them.
+std::string refusal_of_word(const std::string& name, const std::string& text) {
+  FlowSetup p;
+  return refusal([&] {
+    find(list(p), name).set(text);
+    check(p);
+  });
+}
+
+ArrayInput file_called(const std::string& name) {
+  ArrayInput file;
+  file.name = name;
+  return file;
+}
+
+template <class T>
+bool is_a(const Parameter& p) {
+  return std::holds_alternative<T>(p.target);
+}
+
+bool is_file(const Parameter& p) { return is_a<ArrayInput*>(p); }
+bool is_whole(const Parameter& p) {
+  return is_a<std::uint64_t*>(p) || is_a<std::optional<std::uint64_t>*>(p);
+}
+bool is_number(const Parameter& p) {
+  return is_whole(p) || is_a<double*>(p) || is_a<std::optional<double>*>(p);
+}
 
 // A value other than the default that set() takes.
 std::string another_value(const Parameter& p) {
   if (!p.choices.empty())
     return p.choices.back() == p.text() ? p.choices.front() : p.choices.back();
-  if (is_text(p)) return "another " + p.name;
+  if (is_file(p)) return "another " + p.name;
+  if (is_a<Numbers*>(p)) return "0.25, 3:4:5";
   if (p.is_flag()) return p.text() == "true" ? "false" : "true";
   if (is_whole(p)) return std::isinf(p.most) ? "18446744073709551615" : exact(p.most - 1);
   const double low = std::isinf(p.least) ? -1 : p.least, high = std::isinf(p.most) ? 1 : p.most;
   return exact(low + (high - low) / 3);
+}
+
+struct Address {
+  const void* operator()(const EnumSlot& slot) const { return slot.target; }
+  const void* operator()(const void* target) const { return target; }
+};
+
+// How many fields an aggregate has: as many as it can be made of.
+struct AnyField {
+  template <class T>
+  operator T() const;
+};
+template <class T, std::size_t... Field>
+constexpr bool can_be_made_of(std::index_sequence<Field...>) {
+  return requires { T{(static_cast<void>(Field), AnyField{})...}; };
+}
+template <class T, std::size_t Count = 1>
+constexpr std::size_t field_count() {
+  if constexpr (can_be_made_of<T>(std::make_index_sequence<Count + 1>()))
+    return field_count<T, Count + 1>();
+  else
+    return Count;
 }
 
 TEST(FlowParameterList, NamesEveryParameterOnceWithGroupAndHelp) {
@@ -49,7 +103,7 @@ TEST(FlowParameterList, NamesEveryParameterOnceWithGroupAndHelp) {
   const ParameterList all = list(p);
   for (const Parameter& parameter : all) {
     names.insert(parameter.name);
-    std::visit([&](auto* target) { targets.insert(target); }, parameter.target);
+    targets.insert(std::visit(Address{}, parameter.target));
     EXPECT_FALSE(parameter.help.empty()) << parameter.name;
     EXPECT_FALSE(parameter.group.empty()) << parameter.name;
     EXPECT_FALSE(parameter.allowed().empty()) << parameter.name;
@@ -58,11 +112,7 @@ TEST(FlowParameterList, NamesEveryParameterOnceWithGroupAndHelp) {
   }
   EXPECT_EQ(names.size(), all.size());
   EXPECT_EQ(targets.size(), all.size()) << "two parameters share a field";
-  // Every byte of the struct but padding belongs to a listed field: none was forgotten.
-  std::size_t bytes = 0;
-  for (const Parameter& parameter : all)
-    bytes += is_text(parameter) ? sizeof(std::string) : sizeof(double);
-  EXPECT_EQ(bytes, sizeof(FlowSetup));
+  EXPECT_EQ(all.size(), field_count<FlowSetup>()) << "a field was forgotten";
 }
 
 TEST(FlowParameterList, DefaultsAreAllowed) {
@@ -99,7 +149,7 @@ TEST(FlowParameterList, RangesIncludeTheirEndsAndNothingBeyond) {
   FlowSetup p;
   std::size_t ends = 0;
   for (const Parameter& parameter : list(p)) {
-    if (is_text(parameter)) continue;
+    if (!is_number(parameter) && !parameter.is_flag()) continue;
     const auto expect = [&](double value, bool allowed) {
       ++ends;
       const std::string text = exact(value);
@@ -119,7 +169,7 @@ TEST(FlowParameterList, RangesIncludeTheirEndsAndNothingBeyond) {
       expect(step > 0 ? parameter.least + 1 : std::nextafter(parameter.least, kInfinity), true);
     }
     if (std::isfinite(parameter.most)) {
-      expect(parameter.most, true);
+      expect(parameter.most, !parameter.below_most);
       expect(step > 0 ? parameter.most + 1 : std::nextafter(parameter.most, kInfinity), false);
       expect(step > 0 ? parameter.most - 1 : std::nextafter(parameter.most, -kInfinity), true);
     }
@@ -132,8 +182,12 @@ TEST(FlowParameterList, RangesIncludeTheirEndsAndNothingBeyond) {
 TEST(FlowParameterList, RefusalsNameTheParameterTheValueAndWhatIsAllowed) {
   FlowSetup p;
   for (const Parameter& parameter : list(p)) {
-    if (is_text(parameter) && parameter.choices.empty()) continue;
+    if (is_file(parameter)) continue;  // any text is a name
     const std::string message = refusal([&] { parameter.set("b@d"); });
+    if (is_a<Numbers*>(parameter)) {
+      EXPECT_SAYS(message, parameter.name + " holds 'b@d', which is not allowed; allowed: comma");
+      continue;
+    }
     EXPECT_SAYS(message, parameter.name + " = 'b@d'");
     EXPECT_SAYS(message, "allowed: " + parameter.allowed());
     for (const std::string& choice : parameter.choices) EXPECT_SAYS(message, choice);
@@ -146,65 +200,107 @@ TEST(FlowParameterList, RefusalsNameTheParameterTheValueAndWhatIsAllowed) {
 
 TEST(FlowParameterCheck, AcceptsTheWordsAndTheRangesOfMixedParameters) {
   for (const char* text : {"auto", "off", "1e-12", "1e-3", "0.01"})
-    EXPECT_EQ(refusal_of_check({.merge_radius = text}), "") << text;
+    EXPECT_EQ(refusal_of_word("merge-radius", text), "") << text;
   for (const char* text : {"auto", "1e-9", "0.5", "0.999999999"})
-    EXPECT_EQ(refusal_of_check({.cluster_cosine = text}), "") << text;
+    EXPECT_EQ(refusal_of_word("cluster-cosine", text), "") << text;
   for (const char* text : {"auto", "2", "9", "1e3", "1000"})
-    EXPECT_EQ(refusal_of_check({.snapshots = text}), "") << text;
+    EXPECT_EQ(refusal_of_word("snapshots", text), "") << text;
 }
 
 TEST(FlowParameterCheck, RefusesOtherWordsAndNumbersWithWhatIsAllowed) {
   for (const std::string text : {"", "on", "Auto", "0", "9e-13", "0.0101", "-1e-6", "nan", "inf"})
-    EXPECT_EQ(refusal_of_check({.merge_radius = text}),
+    EXPECT_EQ(refusal_of_word("merge-radius", text),
               "merge-radius = '" + text + "' is not allowed; allowed: auto, off, or 1e-12 to 0.01");
   for (const std::string text : {"", "off", "0", "-0.5", "nan", "x"})
     EXPECT_EQ(
-        refusal_of_check({.cluster_cosine = text}),
+        refusal_of_word("cluster-cosine", text),
         "cluster-cosine = '" + text + "' is not allowed; allowed: auto, or above 0 and below 1");
   for (const std::string text : {"", "off", "0", "1", "1001", "nan", "-2", "many"})
-    EXPECT_EQ(refusal_of_check({.snapshots = text}),
-              "snapshots = '" + text +
-                  "' is not allowed; allowed: auto, or a whole number from 2 to 1000");
+    EXPECT_EQ(
+        refusal_of_word("snapshots", text),
+        "snapshots = '" + text + "' is not allowed; allowed: auto, or whole number, 2 to 1000");
+}
+
+TEST(FlowParameterCheck, RefusesTheSameNumbersFromAProgram) {
+  EXPECT_EQ(refusal_of_check({.merge_radius = 0, .cluster_cosine = 0.5, .snapshots = 2}), "");
+  EXPECT_EQ(refusal_of_check({.merge_radius = 0.02}),
+            "merge-radius = '0.02' is not allowed; allowed: auto, off, or 1e-12 to 0.01");
+  EXPECT_EQ(refusal_of_check({.cluster_cosine = 1}),
+            "cluster-cosine = '1' is not allowed; allowed: auto, or above 0 and below 1");
+  EXPECT_EQ(refusal_of_check({.snapshots = 1}),
+            "snapshots = '1' is not allowed; allowed: auto, or whole number, 2 to 1000");
+  EXPECT_EQ(refusal_of_check({.beta = -1}), "beta = '-1' is not allowed; allowed: 0 to 1000000");
+  for (WeightInput FlowSetup::*matrix : {&FlowSetup::query, &FlowSetup::key, &FlowSetup::output}) {
+    FlowSetup p;
+    p.*matrix = WeightKind::minus_qk;
+    EXPECT_SAYS(refusal_of_check(p), " = 'minus-qk' is not allowed; allowed: identity, gaussian");
+  }
+  EXPECT_EQ(refusal_of_check({.value = WeightKind::minus_qk}), "");
 }
 
 TEST(FlowParameterCheck, ARefusalAtAnOpenUpperEndNamesTheValueGiven) {
   for (const std::string text : {"1", "1.0"})
     EXPECT_EQ(
-        refusal_of_check({.cluster_cosine = text}),
+        refusal_of_word("cluster-cosine", text),
         "cluster-cosine = '" + text + "' is not allowed; allowed: auto, or above 0 and below 1");
 }
 
 TEST(FlowParameterCheck, HalfASnapshotIsRefused) {
-  EXPECT_SAYS(refusal_of_check({.snapshots = 2.5}), "snapshots = '2.5' is not allowed");
+  EXPECT_SAYS(refusal_of_word("snapshots", "2.5"), "snapshots = '2.5' is not allowed");
 }
 
 TEST(FlowParameterCheck, NumbersAmongWordsAreSpelledAsEverywhere) {
   // As a real parameter takes and refuses them.
-  EXPECT_EQ(refusal_of_check({.snapshots = +5}), "");
-  for (const char* text : {"0x10", " 5", "5 ", "\t5"})
-    EXPECT_SAYS(refusal_of_check({.snapshots = text}), "is not allowed");
-  EXPECT_SAYS(refusal_of_check({.merge_radius = 0x1p-20}), "is not allowed");
-  EXPECT_SAYS(refusal_of_check({.cluster_cosine =  0.5}), "is not allowed");
+  EXPECT_EQ(refusal_of_word("snapshots", "+5"), "");
+  for (const char* text : {"0x10", " 5", "5 "})
+    EXPECT_SAYS(refusal_of_word("snapshots", text), "is not allowed");
+  EXPECT_SAYS(refusal_of_word("snapshots", "\t5"), "holds a control character");
+  EXPECT_SAYS(refusal_of_word("merge-radius", "0x1p-20"), "is not allowed");
+  EXPECT_SAYS(refusal_of_word("cluster-cosine", " 0.5"), "is not allowed");
+}
+
+TEST(FlowAngles, AreReadInTheUsualSpellings) {
+  FlowSetup p;
+  for (const char* text : {"0,0.9,-2.25,1e3", " 0, .9 ,-2.25 ,+1000"}) {
+    find(list(p), "angles").set(text);
+    EXPECT_EQ(p.angles.values, (std::vector<double>{0, 0.9, -2.25, 1e3}));
+  }
+}
+
+TEST(FlowAngles, BadTextIsRefusedAndNamed) {
+  for (const std::string bad :
+       {"x", "1 2", "0.9x", "1e400", "nan", "inf", "-inf", "0;1", "1.2.3", "--1"})
+    for (const std::string& text : {bad, "0.5," + bad + ",1"})
+      EXPECT_EQ(refusal_of_word("angles", text),
+                "angles holds '" + bad +
+                    "', which is not allowed; allowed: comma-separated finite numbers, or "
+                    "from:to:count");
+  EXPECT_SAYS(refusal_of_word("angles", "1\n2"), "angles holds a control character");
+  for (const char* hole : {",", ",1", "0,,1", "0, ,1", "0,1,"})
+    EXPECT_SAYS(refusal_of_word("angles", hole), "angles holds '', which is not allowed");
 }
 
 TEST(FlowParameterCheck, EndlessTimeNeedsWhatCanEnd) {
   EXPECT_EQ(refusal_of_check({.time = kInfinity}), "");
   EXPECT_EQ(refusal_of_check({.time = kInfinity, .output_spacing = Spacing::steps}), "");
-  for (const char* stepper : {"layers", "euler", "rk4"}) {
+  for (const flow::Method stepper : kFixedSteps) {
     const std::string message = refusal_of_check({.time = kInfinity, .stepper = stepper});
     EXPECT_SAYS(message, "time = inf");
     EXPECT_SAYS(message, "adaptive");
-    EXPECT_SAYS(message, stepper);
+    EXPECT_SAYS(message, name(stepper));
   }
-  EXPECT_SAYS(refusal_of_check({.space = depth::Geometry::euclidean, .time = kInfinity}), "--space sphere");
-  EXPECT_SAYS(refusal_of_check({.time = kInfinity, .merge_radius = 0}), "--merge-radius off");
+  EXPECT_SAYS(refusal_of_check({.space = depth::Geometry::euclidean, .time = kInfinity}),
+              "space sphere");
+  EXPECT_SAYS(refusal_of_check({.time = kInfinity, .merge_radius = 0}),
+              "leave out merge-radius off");
   EXPECT_SAYS(refusal_of_check({.time = kInfinity, .output_spacing = Spacing::linear}),
               "output-spacing linear");
-  EXPECT_SAYS(refusal_of_check({.time = kInfinity, .output_spacing = Spacing::log}), "output-spacing log");
+  EXPECT_SAYS(refusal_of_check({.time = kInfinity, .output_spacing = Spacing::log}),
+              "output-spacing log");
 }
 
 TEST(FlowParameterCheck, FixedStepsMustFitTheTime) {
-  for (const char* stepper : {"layers", "euler", "rk4"}) {
+  for (const flow::Method stepper : kFixedSteps) {
     EXPECT_EQ(refusal_of_check({.time = 1, .stepper = stepper, .step = 1}), "");
     EXPECT_EQ(refusal_of_check({.time = 0, .stepper = stepper, .step = 1}), "");
     EXPECT_EQ(refusal_of_check({.time = 1, .stepper = stepper, .step = 1.5}),
@@ -223,9 +319,10 @@ TEST(FlowParameterCheck, OffTheSphereTokensStartNormalOrFromAFile) {
   EXPECT_EQ(refusal_of_check(p), "");
   p.init = Arrangement::file;
   EXPECT_EQ(refusal_of_check(p), "");
-  for (const char* init : {"hemisphere", "cap", "equiangular", "clusters", "circle", "angles"}) {
+  using enum Arrangement;
+  for (const Arrangement init : {hemisphere, cap, equiangular, clusters, circle, angles}) {
     p.init = init;
-    EXPECT_SAYS(refusal_of_check(p), "init " + std::string(init));
+    EXPECT_SAYS(refusal_of_check(p), "init " + std::string(name(init)));
   }
 }
 
@@ -239,56 +336,67 @@ TEST(FlowParameterCheck, MoreNumbersThanMemoryAreRefused) {
 }
 
 TEST(FlowParameterUse, WhatTheStartDoesNotUseIsRefusedWhenGiven) {
-  const std::pair<const char*, const char*> uses[] = {
-      {"rho", "equiangular"}, {"cap-angle", "cap"}, {"centres", "clusters"},
-      {"spread", "clusters"}, {"mode", "circle"},   {"amplitude", "circle"},
-      {"phase", "circle"},    {"angles", "angles"}, {"tokens-file", "file"}};
+  using enum Arrangement;
+  const std::pair<std::string, Arrangement> uses[] = {
+      {"rho", equiangular}, {"cap-angle", cap}, {"centres", clusters},
+      {"spread", clusters}, {"mode", circle},   {"amplitude", circle},
+      {"phase", circle},    {"angles", angles}, {"tokens-file", file}};
   FlowSetup p;
-  const std::vector<std::string> inits = find(list(p), "init").choices;
-  for (const auto& [name, user] : uses)
-    for (const std::string& init : inits) {
+  for (const auto& [own, user] : uses)
+    for (const Arrangement init : every<Arrangement>()) {
       p.init = init;
-      const std::string message = refusal([&] { check_use(p, {"beta", name, "seed"}); });
-      EXPECT_EQ(message.empty(), init == user) << name << " with " << init;
-      if (init == user) continue;
-      EXPECT_SAYS(message, "--" + std::string(name));
-      EXPECT_SAYS(message, "--init " + std::string(user));
-      EXPECT_SAYS(message, "--init " + init);
+      const std::string message = refusal([&] { check_use(list(p), {"beta", own, "seed"}); });
+      if (init == user)
+        EXPECT_EQ(message, "");
+      else
+        EXPECT_EQ(message,
+                  fmt::format("{} is used by init {} only, not by init {}", own, user, init));
     }
-  p.init = Arrangement::uniform;
-  EXPECT_EQ(refusal([&] { check_use(p, {}); }), "");
-  EXPECT_EQ(refusal([&] { check_use(p, {"tokens", "dim", "seed", "init", "time"}); }), "");
+  p.init = uniform;
+  EXPECT_EQ(refusal([&] { check_use(list(p), {}); }), "");
+  EXPECT_EQ(refusal([&] { check_use(list(p), {"tokens", "dim", "seed", "init", "time"}); }), "");
 }
 
-TEST(FlowSetup, RelativeFilesAreTakenFromADirectory) {
-  const FlowSetup p{.query = "q.npy", .key = "/k.npy", .tokens_file = "sub/t.h5:/x"};
-  const FlowSetup moved = with_files_from(p, "/runs");
-  EXPECT_EQ(moved.query, "/runs/q.npy");
-  EXPECT_EQ(moved.key, "/k.npy");
-  EXPECT_EQ(moved.value, "");
-  EXPECT_EQ(moved.tokens_file, "/runs/sub/t.h5:/x");
-  const FlowSetup same = with_files_from(p, "");
-  EXPECT_EQ(same.query, "q.npy");
-  EXPECT_EQ(same.tokens_file, "sub/t.h5:/x");
+TEST(FlowParameterUse, WhatOthersDoNotUseIsRefusedWhenGiven) {
+  const auto said = [](FlowSetup p, const std::string& own) {
+    return refusal([&] { check_use(list(p), {own}); });
+  };
+  EXPECT_EQ(said({}, "kernel"), "kernel is used by dynamics radial only, not by dynamics sa");
+  EXPECT_EQ(said({.dynamics = Rule::radial}, "kernel"), "");
+  for (const std::string own :
+       {"width", "strength", "feed-forward-in", "feed-forward-bias", "feed-forward-out"}) {
+    EXPECT_EQ(said({}, own),
+              own + " is used by feed-forward relu or gelu only, not by feed-forward none");
+    EXPECT_EQ(said({.feed_forward = depth::Activation::gelu}, own), "");
+  }
+  EXPECT_EQ(said({}, "accuracy"),
+            "accuracy is used by engine circle, sphere or moments only, not by engine auto");
+  EXPECT_EQ(said({.engine = depth::Engine::sphere}, "accuracy"), "");
+  EXPECT_EQ(said({}, "noise-substeps"), "noise-substeps has no effect without noise");
+  EXPECT_EQ(said({.common_noise = 1}, "noise-substeps"), "");
+  EXPECT_EQ(said({}, "switch-time"), "switch-time is used by norm mix only, not by norm post");
+  EXPECT_EQ(said({.norm = Normalisation::mix}, "switch-time"), "");
 }
 
 TEST(FlowSetup, HandEveryFieldOfTheStartOn) {
+  ArrayInput given(Array{{1, 2}, {3, 4}});
+  given.name = "22.npy";
   const FlowSetup p{.space = depth::Geometry::euclidean,
-                         .init = Arrangement::cap,
-                         .tokens = 11,
-                         .dim = 12,
-                         .seed = 13,
-                         .rho = 0.14,
-                         .cap_angle = 0.15,
-                         .centres = 16,
-                         .spread = 0.17,
-                         .mode = 18,
-                         .amplitude = 0.19,
-                         .phase = 0.2,
-                         .angles = {2, 1},
-                         .tokens_file = "22.npy"};
+                    .init = Arrangement::cap,
+                    .tokens = 11,
+                    .dim = 12,
+                    .seed = 13,
+                    .rho = 0.14,
+                    .cap_angle = 0.15,
+                    .centres = 16,
+                    .spread = 0.17,
+                    .mode = 18,
+                    .amplitude = 0.19,
+                    .phase = 0.2,
+                    .angles = {2, 1},
+                    .tokens_file = given};
   const Start start = start_of(p);
-  EXPECT_EQ(start.arrangement, "cap");
+  EXPECT_EQ(start.arrangement, Arrangement::cap);
   EXPECT_EQ(start.tokens, 11U);
   EXPECT_EQ(start.dim, 12U);
   EXPECT_EQ(start.seed, 13U);
@@ -300,9 +408,12 @@ TEST(FlowSetup, HandEveryFieldOfTheStartOn) {
   EXPECT_EQ(start.mode, 18U);
   EXPECT_EQ(start.amplitude, 0.19);
   EXPECT_EQ(start.phase, 0.2);
-  EXPECT_EQ(start.angles, "2,1");
-  EXPECT_EQ(start.file, "22.npy");
+  EXPECT_EQ(start.angles, (std::vector<double>{2, 1}));
+  ASSERT_NE(start.given, nullptr);
+  EXPECT_EQ(start.given->data, (std::vector<double>{3, 4}));
+  EXPECT_EQ(start.given_name, "22.npy");
   EXPECT_TRUE(start_of(FlowSetup{}).on_sphere);
+  EXPECT_EQ(start_of(FlowSetup{}).given, nullptr);
 }
 
 TEST(FlowSetup, SnapshotsDefaultToFewerForManyTokens) {
@@ -310,7 +421,7 @@ TEST(FlowSetup, SnapshotsDefaultToFewerForManyTokens) {
   EXPECT_EQ(snapshot_count({}, 1 << 20), 9U);
   EXPECT_EQ(snapshot_count({}, (1 << 20) + 1), 2U);
   EXPECT_EQ(snapshot_count({.snapshots = 5}, std::size_t{1} << 40), 5U);
-  EXPECT_EQ(snapshot_count({.snapshots = 1e3}, 1), 1000U);
+  EXPECT_EQ(snapshot_count({.snapshots = 1000}, 1), 1000U);
 }
 
 // The arguments a POSIX shell hands to the program.
@@ -354,10 +465,12 @@ TEST(FlowCommand, NamesOnlyWhatDiffersAndQuotesOnlyWhatMustBe) {
   EXPECT_EQ(command({.beta = 4.5, .init = Arrangement::cap, .tokens = 1000, .time = kInfinity}),
             "attractor flow --beta 4.5 --init cap --tokens 1000 --time inf");
   EXPECT_EQ(command({.angles = {0, 0.9, 2.2}}), "attractor flow --angles 0,0.9,2.2");
-  EXPECT_EQ(command({.tokens_file = "run/a_b-1.h5:/x"}),
+  EXPECT_EQ(command({.tokens_file = file_called("run/a_b-1.h5:/x")}),
             "attractor flow --tokens-file run/a_b-1.h5:/x");
-  EXPECT_EQ(command({.tokens_file = "my file.npy"}), "attractor flow --tokens-file 'my file.npy'");
-  EXPECT_EQ(command({.tokens_file = "it's"}), "attractor flow --tokens-file 'it'\\''s'");
+  EXPECT_EQ(command({.tokens_file = file_called("my file.npy")}),
+            "attractor flow --tokens-file 'my file.npy'");
+  EXPECT_EQ(command({.tokens_file = file_called("it's")}),
+            "attractor flow --tokens-file 'it'\\''s'");
 }
 
 TEST(FlowCommand, RepeatsEveryParameterThroughAShell) {
@@ -376,7 +489,7 @@ TEST(FlowCommand, RepeatsTextsThatAShellWouldChange) {
         "$(date)", "a\\b",   "\\", "*",     "?",      "~",     "a;b",   "a&b",      "a|b",
         "<x>",     "#x",     "!x", "{a,b}", "[a]",    "(a)",   "x=y",   "\xc3\xa4", "%s",
         "-x",      "--beta", " ",  " lead", "trail ", "\\'"})
-    expect_command_repeats({.tokens_file = text});
+    expect_command_repeats({.tokens_file = file_called(text)});
 }
 
 TEST(FlowCommand, RepeatsNumbersToTheLastBit) {

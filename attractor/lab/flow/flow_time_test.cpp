@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 #include <numbers>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "attractor/commands/registry.hpp"
 #include "attractor/lab/flow/flow_experiment.hpp"
 #include "attractor/reductions/cluster_pair.hpp"
 #include "tests/support/refusal.hpp"
@@ -15,14 +19,12 @@ namespace {
 
 double log10_of(const flow::Time& time) { return time.log() / std::numbers::ln10; }
 
-std::string text(double x) { return fmt::format("{}", x); }
-
-FlowSetup pair_at(const std::string& dynamics, double beta, double angle) {
+FlowSetup pair_at(Rule dynamics, double beta, double angle) {
   FlowSetup p;
   p.dynamics = dynamics;
   p.beta = beta;
   p.init = Arrangement::angles;
-  p.angles = {0, } + text(angle);
+  p.angles = {0, angle};
   p.tolerance = 1e-11;
   return p;
 }
@@ -39,23 +41,23 @@ double final_angle(const FlowRecord& record) {
 
 TEST(LogTime, FollowsAPairBeyondTheRangeOfDoubles) {
   struct Case {
-    const char* dynamics;
+    Rule dynamics;
     double beta, angle;
   };
-  for (const Case& c : {Case{"usa", 2000, 1.0},
-                        {"usa", 2000, 2.4},
-                        {"usa", 900, 0.3},
-                        {"sa", 2000, 1.2},
-                        {"usa", 1e5, 1.5},
-                        {"sa", 3, 1.0}})
+  for (const Case& c : {Case{Rule::unnormalised, 2000, 1.0},
+                        {Rule::unnormalised, 2000, 2.4},
+                        {Rule::unnormalised, 900, 0.3},
+                        {Rule::softmax, 2000, 1.2},
+                        {Rule::unnormalised, 1e5, 1.5},
+                        {Rule::softmax, 3, 1.0}})
     for (const double share : {0.3, 0.95}) {
-      SCOPED_TRACE(std::string(c.dynamics) + ' ' + text(c.beta) + ' ' + text(c.angle));
+      SCOPED_TRACE(fmt::format("{} {} {}", c.dynamics, c.beta, c.angle));
       const meanfield::ClusterPair pair{.rule = c.dynamics, .beta = c.beta};
       const auto from = meanfield::PairAngle::of(c.angle);
       const double log10 =
           (meanfield::log_merge_time(pair, from) + std::log(share)) / std::numbers::ln10;
       FlowSetup p = pair_at(c.dynamics, c.beta, c.angle);
-      p.log10_time = text(log10);
+      p.log10_time = log10;
       check(p);
       const FlowRecord record = run_flow(p, {});
       EXPECT_EQ(record.status, flow::Status::complete);
@@ -81,8 +83,8 @@ TEST(LogTime, IsTheTimeWhereADoubleHoldsIt) {
 }
 
 TEST(LogTime, HandsOutEveryMoment) {
-  for (const char* spacing : {"linear", "log"}) {
-    FlowSetup p = pair_at("usa", 2000, 1.0);
+  for (const Spacing spacing : {Spacing::linear, Spacing::log}) {
+    FlowSetup p = pair_at(Rule::unnormalised, 2000, 1.0);
     p.log10_time = -469.5;
     p.output_spacing = spacing;
     p.outputs = 20;
@@ -98,24 +100,36 @@ TEST(LogTime, HandsOutEveryMoment) {
 }
 
 TEST(LogTime, IsRefusedWhereItSaysNothing) {
-  const auto says = [](const std::string& log10, const std::string& stepper, double time) {
+  const auto says = [](const std::string& log10, std::optional<flow::Method> stepper, double time) {
     FlowSetup p;
-    p.log10_time = log10;
     p.stepper = stepper;
     p.time = time;
-    return refusal([&] { check(p); });
+    return refusal([&] {
+      find(list(p), "log10-time").set(log10);
+      check(p);
+    });
   };
-  EXPECT_EQ(says("2", "auto", 10), "");
-  EXPECT_SAYS(says("2", "auto", 3), "time = 3 and log10-time = 2 say the same");
-  EXPECT_SAYS(says("inf", "auto", 10), "log10-time = 'inf' is not allowed");
-  EXPECT_SAYS(says("x", "auto", 10), "log10-time = 'x' is not allowed");
-  EXPECT_SAYS(says("1e13", "auto", 10), "a number from -1e12 to 1e12");
-  EXPECT_SAYS(says("400", "euler", 10), "out of reach of steps of 0.1");
-  EXPECT_SAYS(says("-400", "layers", 10), "out of reach");
-  EXPECT_SAYS(says("-2", "euler", 10), "step = 0.1 is longer than time = 0.01");
+  EXPECT_EQ(says("2", {}, 10), "");
+  EXPECT_SAYS(says("2", {}, 3), "time = 3 and log10-time = 2 say the same");
+  EXPECT_SAYS(says("inf", {}, 10), "log10-time = 'inf' is not allowed");
+  EXPECT_SAYS(says("x", {}, 10), "log10-time = 'x' is not allowed");
+  EXPECT_SAYS(says("1e13", {}, 10), "a number from -1e12 to 1e12");
+  EXPECT_SAYS(says("400", flow::Method::euler, 10), "out of reach of steps of 0.1");
+  EXPECT_SAYS(says("-400", flow::Method::layers, 10), "out of reach");
+  EXPECT_SAYS(says("-2", flow::Method::euler, 10), "step = 0.1 is longer than time = 0.01");
   FlowSetup p;
-  p.log10_time = 1;
-  EXPECT_SAYS(refusal([&] { check_use(p, {"time", "log10-time"}); }), "say the same");
+  p.log10_time = 1e13;
+  EXPECT_SAYS(refusal([&] { check(p); }), "log10-time = '10000000000000' is not allowed");
+}
+
+TEST(LogTime, IsRefusedBesideATimeThatIsGivenEvenIfItIsTheUsualOne) {
+  const auto says = [](const std::vector<std::string>& given) {
+    const std::unique_ptr<Request> request =
+        request_of(command_named("flow"), {{"time", "10"}, {"log10-time", "1"}});
+    return refusal([&] { prepare(*request, given); });
+  };
+  EXPECT_EQ(says({"log10-time"}), "");
+  EXPECT_SAYS(says({"time", "log10-time"}), "time = 10 and log10-time = 1 say the same");
 }
 
 }  // namespace

@@ -6,15 +6,16 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 
 #include "attractor/base/random.hpp"
 #include "attractor/commands/flow/flow_numbers.hpp"
-#include "attractor/lab/flow/flow_experiment.hpp"
 #include "attractor/files/hdf5.hpp"
-#include "attractor/files/array_file.hpp"
+#include "attractor/files/load_inputs.hpp"
+#include "attractor/lab/flow/flow_experiment.hpp"
 #include "tests/support/observations.hpp"
 #include "tests/support/record_files.hpp"
 #include "tests/support/refusal.hpp"
@@ -35,13 +36,26 @@ class FlowWeightsTest : public testing::Test {
   }
   ~FlowWeightsTest() override { fs::remove_all(directory_); }
 
-  std::string array(const std::string& name, std::vector<std::size_t> shape) const {
+  // Normal numbers, as if they came from a file of this name.
+  static ArrayInput array(const std::string& name, std::vector<std::size_t> shape) {
     std::size_t size = 1;
     for (const std::size_t s : shape) size *= s;
     Array values{std::move(shape), std::vector<double>(size)};
     Stream(3, name).normals(0, values.data);
-    write_npy(directory_ / name, values);
-    return (directory_ / name).string();
+    return called(name, std::move(values));
+  }
+  static ArrayInput called(const std::string& name, Array values) {
+    ArrayInput input(std::move(values));
+    input.name = name;
+    return input;
+  }
+  static WeightInput weights(const std::string& name, std::vector<std::size_t> shape) {
+    return given(array(name, std::move(shape)));
+  }
+  static WeightInput given(ArrayInput array) {
+    WeightInput input;
+    input.given = std::move(array);
+    return input;
   }
 
   FlowRecord run(const FlowSetup& p, const std::string& name) const {
@@ -51,7 +65,7 @@ class FlowWeightsTest : public testing::Test {
   }
 
   std::string refused(const FlowSetup& p) const {
-    return refusal([&] { FlowRun(p, ""); });
+    return refusal([&] { FlowRun run(p); });
   }
 
   const fs::path directory_;
@@ -60,17 +74,15 @@ class FlowWeightsTest : public testing::Test {
 // Takes from the file what the group has.
 FlowSetup with_weights(FlowSetup p, const std::string& file, const std::string& group) {
   const Hdf5Reader reader(file);
-  const auto take = [&](std::string& parameter, const char* name) {
-    if (reader.exists(group + "/" + name)) parameter = fmt::format("{}:{}/{}", file, group, name);
-  };
-  take(p.query, "query");
-  take(p.key, "key");
-  take(p.value, "value");
-  take(p.output, "output");
-  take(p.feed_forward_in, "feed_forward_in");
-  take(p.feed_forward_bias, "feed_forward_bias");
-  take(p.feed_forward_out, "feed_forward_out");
-  take(p.gain, "gain");
+  const ParameterList parameters = list(p);
+  for (const char* name : {"query", "key", "value", "output", "feed_forward_in",
+                           "feed_forward_bias", "feed_forward_out", "gain"}) {
+    std::string parameter = name;
+    std::ranges::replace(parameter, '_', '-');
+    if (reader.exists(group + "/" + name))
+      find(parameters, parameter).set(fmt::format("{}:{}/{}", file, group, name));
+  }
+  load_inputs(parameters, "");
   return p;
 }
 
@@ -86,38 +98,47 @@ void expect_same_tokens(const FlowRecord& a, const FlowRecord& b) {
 }
 
 TEST_F(FlowWeightsTest, DrawnWeightsGivenAgainMakeTheSameRun) {
-  const FlowSetup cases[] = {
-      {.query = WeightKind::gaussian, .key = WeightKind::orthogonal, .value = WeightKind::goe, .tokens = 7, .dim = 5, .time = 2},
-      {.dynamics = Rule::unnormalised, .value = WeightKind::psd, .tokens = 6, .dim = 3, .seed = 4, .time = 1},
-      {.query = WeightKind::gaussian,
-       .key = WeightKind::gaussian,
-       .value = WeightKind::minus_qk,
-       .tokens = 6,
-       .dim = 4,
-       .time = 1},
-      {.query = WeightKind::gaussian,
-       .key = WeightKind::gaussian,
-       .value = WeightKind::wigner,
-       .output = WeightKind::orthogonal,
-       .heads = 3,
-       .rank = 2,
-       .mask = MaskKind::causal,
-       .norm = Normalisation::pre,
-       .feed_forward = depth::Activation::gelu,
-       .width = 11,
-       .strength = 0.5,
-       .tokens = 8,
-       .dim = 4,
-       .seed = 9,
-       .time = 2},
-      {.dynamics = Rule::hardmax,
-       .value = WeightKind::qk,
-       .heads = 2,
-       .feed_forward = depth::Activation::relu,
-       .tokens = 5,
-       .dim = 3,
-       .time = 1,
-       .stepper = flow::Method::layers}};
+  const FlowSetup cases[] = {{.query = WeightKind::gaussian,
+                              .key = WeightKind::orthogonal,
+                              .value = WeightKind::goe,
+                              .tokens = 7,
+                              .dim = 5,
+                              .time = 2},
+                             {.dynamics = Rule::unnormalised,
+                              .value = WeightKind::psd,
+                              .tokens = 6,
+                              .dim = 3,
+                              .seed = 4,
+                              .time = 1},
+                             {.query = WeightKind::gaussian,
+                              .key = WeightKind::gaussian,
+                              .value = WeightKind::minus_qk,
+                              .tokens = 6,
+                              .dim = 4,
+                              .time = 1},
+                             {.query = WeightKind::gaussian,
+                              .key = WeightKind::gaussian,
+                              .value = WeightKind::wigner,
+                              .output = WeightKind::orthogonal,
+                              .heads = 3,
+                              .rank = 2,
+                              .mask = MaskKind::causal,
+                              .norm = Normalisation::pre,
+                              .feed_forward = depth::Activation::gelu,
+                              .width = 11,
+                              .strength = 0.5,
+                              .tokens = 8,
+                              .dim = 4,
+                              .seed = 9,
+                              .time = 2},
+                             {.dynamics = Rule::hardmax,
+                              .value = WeightKind::qk,
+                              .heads = 2,
+                              .feed_forward = depth::Activation::relu,
+                              .tokens = 5,
+                              .dim = 3,
+                              .time = 1,
+                              .stepper = flow::Method::layers}};
   for (std::size_t k = 0; k < std::size(cases); ++k) {
     const std::string name = fmt::format("{}.h5", k);
     const FlowRecord drawn = run(cases[k], name);
@@ -129,17 +150,17 @@ TEST_F(FlowWeightsTest, DrawnWeightsGivenAgainMakeTheSameRun) {
 
 TEST_F(FlowWeightsTest, AreInTheResultWithTheirShapes) {
   const FlowSetup p{.query = WeightKind::gaussian,
-                         .key = WeightKind::gaussian,
-                         .value = WeightKind::orthogonal,
-                         .output = WeightKind::goe,
-                         .heads = 3,
-                         .rank = 2,
-                         .gain = array("gain.npy", {5}),
-                         .feed_forward = depth::Activation::relu,
-                         .width = 7,
-                         .tokens = 4,
-                         .dim = 5,
-                         .time = 0.1};
+                    .key = WeightKind::gaussian,
+                    .value = WeightKind::orthogonal,
+                    .output = WeightKind::goe,
+                    .heads = 3,
+                    .rank = 2,
+                    .gain = array("gain.npy", {5}),
+                    .feed_forward = depth::Activation::relu,
+                    .width = 7,
+                    .tokens = 4,
+                    .dim = 5,
+                    .time = 0.1};
   const FlowRecord record = run(p, "result.h5");
   const Hdf5Reader file(directory_ / "result.h5");
   const std::pair<const char*, std::vector<std::size_t>> shapes[] = {
@@ -172,14 +193,14 @@ TEST_F(FlowWeightsTest, IdentityWeightsAreLeftOut) {
 // The last period of a run of `time` is what a shorter run, or one of a single token, ends with.
 TEST_F(FlowWeightsTest, EveryPeriodCanBeRebuilt) {
   FlowSetup p{.query = WeightKind::gaussian,
-                   .value = WeightKind::gaussian,
-                   .heads = 2,
-                   .redraw = 0.5,
-                   .feed_forward = depth::Activation::gelu,
-                   .tokens = 5,
-                   .dim = 3,
-                   .seed = 7,
-                   .time = 1.5};
+              .value = WeightKind::gaussian,
+              .heads = 2,
+              .redraw = 0.5,
+              .feed_forward = depth::Activation::gelu,
+              .tokens = 5,
+              .dim = 3,
+              .seed = 7,
+              .time = 1.5};
   const FlowRecord whole = run(p, "whole.h5");
   const WeightSource source(p, 3);
   for (const auto& [time, period] :
@@ -206,34 +227,32 @@ TEST_F(FlowWeightsTest, EveryPeriodCanBeRebuilt) {
 }
 
 TEST_F(FlowWeightsTest, FilesArePerHead) {
-  FlowSetup p{
-      .query = array("q.npy", {2, 3, 3}), .heads = 2, .tokens = 5, .dim = 3, .time = 0.5};
-  const Array query = read_array(p.query);
+  FlowSetup p{.query = weights("q.npy", {2, 3, 3}), .heads = 2, .tokens = 5, .dim = 3, .time = 0.5};
+  const Array query = p.query.given.get();
   const WeightSource source(p, 3);
-  const FlowWeights weights = source.at(0);
-  EXPECT_EQ(weights.heads[1].query, std::vector<double>(query.data.begin() + 9, query.data.end()));
-  EXPECT_EQ(source.at(5).heads[1].query, weights.heads[1].query);
+  const FlowWeights made = source.at(0);
+  EXPECT_EQ(made.heads[1].query, std::vector<double>(query.data.begin() + 9, query.data.end()));
+  EXPECT_EQ(source.at(5).heads[1].query, made.heads[1].query);
   // A single head takes (d, d) and (1, d, d).
   p.heads = 1;
-  p.query = array("plain.npy", {3, 3});
+  p.query = weights("plain.npy", {3, 3});
   const FlowRecord plain = run(p, "plain.h5");
-  write_npy(directory_ / "one.npy", {{1, 3, 3}, read_array(p.query).data});
-  p.query = (directory_ / "one.npy").string();
+  p.query = Array{{1, 3, 3}, p.query.given.get().data};
   EXPECT_EQ(run(p, "one.h5").snapshots.back().positions, plain.snapshots.back().positions);
 }
 
 // F = strength W_2 act(W_1 x + b) of the files, against its formula.
 TEST_F(FlowWeightsTest, ABlockIsThatOfItsFiles) {
   const FlowSetup p{.feed_forward = depth::Activation::relu,
-                         .feed_forward_in = array("in.npy", {4, 3}),
-                         .feed_forward_bias = array("bias.npy", {4}),
-                         .feed_forward_out = array("out.npy", {3, 4}),
-                         .strength = 0.7};
+                    .feed_forward_in = array("in.npy", {4, 3}),
+                    .feed_forward_bias = array("bias.npy", {4}),
+                    .feed_forward_out = array("out.npy", {3, 4}),
+                    .strength = 0.7};
   const depth::FeedForward block = WeightSource(p, 3).at(0).block;
   ASSERT_EQ(block.width, 4U);
-  const std::vector<double> in = read_array(p.feed_forward_in).data,
-                            bias = read_array(p.feed_forward_bias).data,
-                            out = read_array(p.feed_forward_out).data, x = {0.6, -0.8, 1.5};
+  const std::vector<double> in = p.feed_forward_in.get().data,
+                            bias = p.feed_forward_bias.get().data,
+                            out = p.feed_forward_out.get().data, x = {0.6, -0.8, 1.5};
   std::vector<double> result(3, 0.0);
   block.add(x, 2, result);
   for (std::size_t a = 0; a < 3; ++a) {
@@ -247,7 +266,9 @@ TEST_F(FlowWeightsTest, ABlockIsThatOfItsFiles) {
 }
 
 TEST_F(FlowWeightsTest, PartOfABlockMayBeDrawn) {
-  FlowSetup p{.feed_forward = depth::Activation::gelu, .feed_forward_out = array("out.npy", {3, 6}), .seed = 2};
+  FlowSetup p{.feed_forward = depth::Activation::gelu,
+              .feed_forward_out = array("out.npy", {3, 6}),
+              .seed = 2};
   const depth::FeedForward block = WeightSource(p, 3).at(0).block;
   EXPECT_EQ(block.width, 6U);
   EXPECT_EQ(block.in, depth::draw_feed_forward(depth::Activation::gelu, 3, 6, 1, 2, 0).in);
@@ -263,29 +284,34 @@ TEST_F(FlowWeightsTest, RefusesOtherShapes) {
     p.dim = 3;
     EXPECT_SAYS(refused(p), words);
   };
-  says({.query = array("q.npy", {3, 3}), .heads = 2},
+  says({.query = weights("q.npy", {3, 3}), .heads = 2},
        "q.npy: the weights have the shape (3, 3); allowed is (heads, rank, dim) = (2, 3, 3)");
-  says({.query = array("q.npy", {3, 3, 3}), .heads = 2}, "(heads, rank, dim) = (2, 3, 3)");
-  says({.key = array("k.npy", {2, 3})}, "(2, 3); allowed is (heads, rank, dim) = (1, 3, 3)");
-  says({.query = WeightKind::gaussian, .key = array("k.npy", {3, 3}), .rank = 2}, "(1, 2, 3)");
-  says({.value = array("v.npy", {2, 4, 4}), .heads = 2}, "(heads, dim, dim) = (2, 3, 3)");
-  says({.output = array("o.npy", {2, 3, 3}), .heads = 2}, "(dim, dim) = (3, 3)");
-  says({.query = WeightKind::identity, .key = array("k.npy", {2, 3}), .rank = 2},
+  says({.query = weights("q.npy", {3, 3, 3}), .heads = 2}, "(heads, rank, dim) = (2, 3, 3)");
+  says({.key = weights("k.npy", {2, 3})}, "(2, 3); allowed is (heads, rank, dim) = (1, 3, 3)");
+  says({.query = WeightKind::gaussian, .key = weights("k.npy", {3, 3}), .rank = 2}, "(1, 2, 3)");
+  says({.value = weights("v.npy", {2, 4, 4}), .heads = 2}, "(heads, dim, dim) = (2, 3, 3)");
+  says({.output = weights("o.npy", {2, 3, 3}), .heads = 2}, "(dim, dim) = (3, 3)");
+  says({.query = WeightKind::identity, .key = weights("k.npy", {2, 3}), .rank = 2},
        "gaussian, orthogonal or in files");
-  const std::string in = array("in.npy", {5, 3}), bias = array("bias.npy", {4}),
-                    out = array("out.npy", {3, 6}), wide = array("wide.npy", {5, 4});
+  const ArrayInput in = array("in.npy", {5, 3}), bias = array("bias.npy", {4}),
+                   out = array("out.npy", {3, 6}), wide = array("wide.npy", {5, 4});
   says({.feed_forward = depth::Activation::relu, .feed_forward_in = wide},
        "(5, 4); allowed is (width, dim) = (any, 3)");
-  says({.feed_forward = depth::Activation::relu, .feed_forward_in = in, .width = 8}, "(width, dim) = (8, 3)");
+  says({.feed_forward = depth::Activation::relu, .feed_forward_in = in, .width = 8},
+       "(width, dim) = (8, 3)");
   says({.feed_forward = depth::Activation::relu, .feed_forward_in = in, .feed_forward_out = out},
        "(3, 6); allowed is (dim, width) = (3, 5)");
   says({.feed_forward = depth::Activation::relu, .feed_forward_in = in, .feed_forward_bias = bias},
        "(4); allowed is (width) = (5)");
-  says({.feed_forward = depth::Activation::relu, .feed_forward_in = "goe"}, "goe: no such file");
+  ArrayInput missing;
+  missing.name = "goe";
+  says({.feed_forward = depth::Activation::relu, .feed_forward_in = missing},
+       "goe was named, but not loaded");
+  FlowSetup named{.feed_forward = depth::Activation::relu, .feed_forward_in = missing};
+  EXPECT_SAYS(refusal([&] { load_inputs(list(named), ""); }), "goe: no such file");
   Array bad{{2, 3, 3}, std::vector<double>(18, 0.5)};
   bad.data[13] = NAN;
-  write_npy(directory_ / "nan.npy", bad);
-  says({.query = (directory_ / "nan.npy").string(), .heads = 2},
+  says({.query = given(called("nan.npy", bad)), .heads = 2},
        "entry (1, 1, 1) (counted from 0) is nan");
   says({.redraw = 1,
         .feed_forward = depth::Activation::relu,

@@ -10,13 +10,17 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <memory>
+#include <optional>
 
 #include "attractor/base/file.hpp"
 #include "attractor/base/random.hpp"
+#include "attractor/files/checkpoint_file.hpp"
+#include "attractor/files/load_inputs.hpp"
+#include "attractor/files/npy.hpp"
 #include "attractor/lab/checkpoint_bytes.hpp"
 #include "attractor/lab/flow/checkpoint.hpp"
 #include "attractor/lab/flow/flow_experiment.hpp"
-#include "attractor/files/npy.hpp"
 #include "tests/support/observations.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -36,36 +40,46 @@ class ResumeTest : public testing::Test {
   }
   ~ResumeTest() override { fs::remove_all(directory_); }
 
-  // Normal numbers in a file.
-  std::string array(const std::string& name, std::vector<std::size_t> shape,
-                    std::uint64_t seed) const {
+  // Normal numbers in a file, not loaded yet.
+  ArrayInput array(const std::string& name, std::vector<std::size_t> shape,
+                   std::uint64_t seed) const {
     std::size_t size = 1;
     for (const std::size_t s : shape) size *= s;
     Array values{std::move(shape), std::vector<double>(size)};
     Stream(seed, "file").normals(0, values.data);
     write_npy(directory_ / name, values);
-    return (directory_ / name).string();
+    ArrayInput file;
+    file.name = (directory_ / name).string();
+    return file;
+  }
+  WeightInput weights(const std::string& name, std::vector<std::size_t> shape,
+                      std::uint64_t seed) const {
+    WeightInput file;
+    file.given = array(name, std::move(shape), seed);
+    return file;
   }
 
   fs::path checkpoint() const { return directory_ / "checkpoint.bin"; }
 
+  // The files as they are now: a run that goes on reads them again.
+  static FlowSetup loaded(FlowSetup p) {
+    load_inputs(list(p), "");
+    return p;
+  }
+
   // The run with checkpoints, stopped when it asks for the `asked`-th time.
   FlowRecord run(const FlowSetup& p, std::uint64_t asked = UINT64_MAX) const {
     std::uint64_t count = 0;
-    return run_flow(p, {.directory = directory_,
-                        .files_from = {},
-                        .checkpoint_seconds = 1e9,
-                        .stop = [&count, asked] { return ++count >= asked; },
-                        .report = {}});
+    return run_flow(loaded(p), {.checkpoints = std::make_shared<CheckpointFile>(checkpoint()),
+                                .checkpoint_seconds = 1e9,
+                                .stop = [&count, asked] { return ++count >= asked; },
+                                .report = {}});
   }
 
   // How often a whole run asks whether to stop.
   static std::uint64_t questions(const FlowSetup& p, FlowRecord& whole) {
     std::uint64_t count = 0;
-    whole = run_flow(p, {.directory = {},
-                         .files_from = {},
-                         .stop = [&count] { return ++count == 0; },
-                         .report = {}});
+    whole = run_flow(loaded(p), {.stop = [&count] { return ++count == 0; }, .report = {}});
     return count;
   }
 
@@ -101,20 +115,20 @@ class ResumeTest : public testing::Test {
 
 // All kinds of files at once: one at a time is exchanged, refused, and brought back.
 TEST_F(ResumeTest, AFileThatHasChangedIsNoticed) {
-  FlowSetup p{.query = array("query.npy", {2, 2, 4}, 1),
-                   .key = array("key.npy", {2, 2, 4}, 2),
-                   .value = array("value.npy", {2, 4, 4}, 3),
-                   .output = array("output.npy", {4, 4}, 4),
-                   .heads = 2,
-                   .rank = 2,
-                   .gain = array("gain.npy", {4}, 5),
-                   .feed_forward = depth::Activation::relu,
-                   .feed_forward_in = array("in.npy", {7, 4}, 6),
-                   .feed_forward_bias = array("bias.npy", {7}, 7),
-                   .feed_forward_out = array("out.npy", {4, 7}, 8),
-                   .init = Arrangement::file,
-                   .tokens_file = array("tokens.npy", {9, 4}, 9),
-                   .time = 1};
+  FlowSetup p{.query = weights("query.npy", {2, 2, 4}, 1),
+              .key = weights("key.npy", {2, 2, 4}, 2),
+              .value = weights("value.npy", {2, 4, 4}, 3),
+              .output = weights("output.npy", {4, 4}, 4),
+              .heads = 2,
+              .rank = 2,
+              .gain = array("gain.npy", {4}, 5),
+              .feed_forward = depth::Activation::relu,
+              .feed_forward_in = array("in.npy", {7, 4}, 6),
+              .feed_forward_bias = array("bias.npy", {7}, 7),
+              .feed_forward_out = array("out.npy", {4, 7}, 8),
+              .init = Arrangement::file,
+              .tokens_file = array("tokens.npy", {9, 4}, 9),
+              .time = 1};
   FlowRecord whole;
   const std::uint64_t all = questions(p, whole);
   ASSERT_EQ(run(p, all / 2).status, flow::Status::interrupted);
@@ -155,7 +169,7 @@ TEST_F(ResumeTest, GoesOnWithTheSameBits) {
 
 // The last period of weights is still in force at the end, also of a run resumed there.
 TEST_F(ResumeTest, RedrawnWeightsAreThoseOfTheirPeriod) {
-  for (const char* stepper : {"auto", "layers"})
+  for (const auto stepper : {std::optional<flow::Method>(), std::optional(flow::Method::layers)})
     expect_same_bits({.query = WeightKind::gaussian,
                       .value = WeightKind::orthogonal,
                       .heads = 2,
@@ -170,9 +184,13 @@ TEST_F(ResumeTest, RedrawnWeightsAreThoseOfTheirPeriod) {
 
 // Tokens that come together change places; the engine on the circle keeps the book.
 TEST_F(ResumeTest, ACircleKeepsItsTokensApart) {
-  expect_same_bits(
-      {.beta = 9, .tokens = 600, .dim = 2, .time = 100, .engine = depth::Engine::circle, .outputs = 4},
-      {0.3, 0.6, 0.9});
+  expect_same_bits({.beta = 9,
+                    .tokens = 600,
+                    .dim = 2,
+                    .time = 100,
+                    .engine = depth::Engine::circle,
+                    .outputs = 4},
+                   {0.3, 0.6, 0.9});
 }
 
 // What went wrong before a stop is not forgotten after it.
@@ -182,7 +200,8 @@ TEST_F(ResumeTest, TheStatusOfAttentionIsKept) {
   Checkpoint c = parse_checkpoint(read_file(checkpoint(), 1 << 24), "x");
   ASSERT_EQ(c.layer_status, LayerStatus::complete);
   c.layer_status = LayerStatus::sinkhorn_unconverged;
-  save(view(c), checkpoint());
+  CheckpointFile file(checkpoint());
+  save(view(c), file);
   EXPECT_EQ(run(p).layer_status, LayerStatus::sinkhorn_unconverged);
 }
 
@@ -192,7 +211,12 @@ TEST_F(ResumeTest, NoWordOfACheckpointLeadsAstray) {
   const FlowSetup cases[] = {
       {.beta = 2, .tokens = 4, .dim = 2, .time = 2, .outputs = 2, .snapshots = 2},
       {.norm = Normalisation::pre, .tokens = 3, .dim = 2, .time = 1, .outputs = 2, .snapshots = 2},
-      {.tokens = 4, .dim = 2, .time = 1, .engine = depth::Engine::circle, .outputs = 2, .snapshots = 2}};
+      {.tokens = 4,
+       .dim = 2,
+       .time = 1,
+       .engine = depth::Engine::circle,
+       .outputs = 2,
+       .snapshots = 2}};
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (FlowSetup p : cases) {
     p.max_steps = 3000;

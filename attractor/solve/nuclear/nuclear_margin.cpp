@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/solve/hard_margin.hpp"
 #include "attractor/solve/nuclear/nuclear_path.hpp"
 #include "attractor/solve/nuclear/nuclear_problem.hpp"

@@ -1,4 +1,5 @@
 #include "attractor/base/dense.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/solve/nuclear/nuclear_rows.hpp"
 
 namespace attractor::solve::nuclear {

@@ -8,6 +8,7 @@
 
 #include "attractor/base/dense.hpp"
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/solve/enclosed_sum.hpp"
 
 namespace attractor::solve::nuclear {
