@@ -21,13 +21,13 @@ namespace {
 
 using namespace attractor::lab;
 
-struct Options {
+struct FilmOptions {
   std::string run, out;
   double seconds = 8;
   RunOptions options;
 };
 
-void add(Options& o, ParameterList& l) {
+void add(FilmOptions& o, ParameterList& l) {
   l.group("Run");
   l.add("run", o.run, "directory of the run, or its result.h5").allow("a directory").first();
   l.add("out", o.out,
@@ -71,7 +71,7 @@ std::string encoded(const std::string& pictures, const std::string& kind, double
   return result.output;
 }
 
-int run(const Options& options) {
+int run(const FilmOptions& options) {
   if (options.run.empty()) throw Error("a run is missing: attractor film DIR --out film.svg");
   if (options.out.empty()) throw Error("--out is missing: a file that ends in .svg, .gif or .webm");
   const std::string kind = std::filesystem::path(options.out).extension().string();
@@ -112,7 +112,7 @@ Tool film_tool() {
               "  attractor film run --out film.svg\n"
               "Frames are the run's snapshots: --snapshots says how many, --output-spacing log or "
               "linear\nwhether they stand at equal steps of time or of its logarithm.",
-          .make = [] { return std::make_unique<OptionsCall<Options>>(); }};
+          .make = [] { return std::make_unique<OptionsCall<FilmOptions>>(); }};
 }
 
 }  // namespace attractor::apps

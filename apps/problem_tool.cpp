@@ -16,13 +16,13 @@ namespace {
 
 using training::ExampleOptions;
 
-struct Options {
+struct ProblemOptions {
   ExampleOptions example{.name = ""};
   std::string out{};
   bool list = false;
 };
 
-void add(Options& o, lab::ParameterList& l) {
+void add(ProblemOptions& o, lab::ParameterList& l) {
   l.add("name", o.example.name, "which one; --list shows them").allow("a name").first();
   l.append(lab::list(o.example));
   l.group("Run");
@@ -46,7 +46,7 @@ void print_json(const training::Problem& problem) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
-int run(const Options& options) {
+int run(const ProblemOptions& options) {
   if (options.list) {
     print_list();
     return kOk;
@@ -71,7 +71,7 @@ Tool problem_tool() {
               "  attractor problem multi --seed 3 --out multi.json && attractor select multi.json\n"
               "  attractor problem selectable --inputs 512 --tokens 128 --dim 128 --out large.h5\n"
               "Theory: docs/theory/selection.md.",
-          .make = [] { return std::make_unique<OptionsCall<Options>>(); }};
+          .make = [] { return std::make_unique<OptionsCall<ProblemOptions>>(); }};
 }
 
 }  // namespace attractor::apps

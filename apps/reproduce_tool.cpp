@@ -22,13 +22,13 @@ namespace {
 
 using namespace attractor::papers;
 
-struct Options {
+struct ReproduceOptions {
   std::string id, out;
   bool list = false, quick = false;
   RunOptions run{};
 };
 
-void add(Options& o, lab::ParameterList& l) {
+void add(ReproduceOptions& o, lab::ParameterList& l) {
   l.group("Run");
   l.add("id", o.id, "an experiment of --list, or all").allow("a name").first();
   l.add("list", o.list, "what there is");
@@ -68,7 +68,7 @@ void make_fresh(const std::string& out) {
   write_file(std::filesystem::path(out) / "index.html", "the gallery is being made\n");
 }
 
-Verdict run_entry(const Entry& entry, const Options& options, double share, double begin) {
+Verdict run_entry(const Entry& entry, const ReproduceOptions& options, double share, double begin) {
   ProgressBar bar(!options.run.quiet);
   const Effort effort{
       .quick = options.quick,
@@ -84,7 +84,7 @@ void print(const Verdict& v) {
   std::fflush(stdout);
 }
 
-int run(const Options& options) {
+int run(const ReproduceOptions& options) {
   if (options.list) return print_list(options.run.json);
   if (options.id.empty())
     throw Error("name an experiment, or all; attractor reproduce --list shows them");
@@ -129,7 +129,7 @@ Tool reproduce_tool() {
           "  attractor reproduce all --quick --out gallery\n"
           "A verdict that differs is a result, not an error: exit status 0. 3: one could not be "
           "run.",
-      .make = [] { return std::make_unique<OptionsCall<Options>>(); }};
+      .make = [] { return std::make_unique<OptionsCall<ReproduceOptions>>(); }};
 }
 
 }  // namespace attractor::apps

@@ -30,13 +30,13 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostStudyBytes = 1 << 24;
 
-struct Options {
+struct SweepOptions {
   std::string study, out, resume, shard;
   std::uint64_t workers = 0;
   RunOptions run{};
 };
 
-void add(Options& o, ParameterList& l) {
+void add(SweepOptions& o, ParameterList& l) {
   l.group("Run");
   l.add("study", o.study, "TOML file; docs/howto/sweeps.md").allow("a file").first();
   l.add("out", o.out, "directory for units, result.h5, summary.json, figures and page")
@@ -76,7 +76,7 @@ Shard parse_shard(const std::string& text) {
 // ---- Directories: run.toml says where the sweep was started, study.toml what it is, shard which
 // part of it.
 
-struct Prepared {
+struct PreparedSweep {
   Study study;
   Shard shard;
   std::string files_from;
@@ -97,10 +97,10 @@ Shard stored_shard(const fs::path& path) {
   return parse_shard(read_file(path / "shard", 100));
 }
 
-Prepared resume(const Options& options) {
+PreparedSweep resume(const SweepOptions& options) {
   if (!options.study.empty() || !options.out.empty() || !options.shard.empty())
     throw Error(fmt::format("--resume takes the study from {}; give no other", options.resume));
-  Prepared run{.path = options.resume};
+  PreparedSweep run{.path = options.resume};
   if (ranks::rank() == 0) {
     run.directory.emplace(RunDirectory::resume(run.path, {}, "sweep"));
     run.files_from = run.directory->origin().started_in;
@@ -110,12 +110,12 @@ Prepared resume(const Options& options) {
   return run;
 }
 
-Prepared start(const Options& options) {
+PreparedSweep start(const SweepOptions& options) {
   if (options.study.empty())
     throw Error("a study is missing: attractor sweep study.toml --out DIR; see --help");
   if (options.out.empty())
     throw Error("--out is missing: a sweep keeps every unit in a directory, so that it can resume");
-  Prepared run{.study = parse_study(read_file(options.study, kMostStudyBytes), options.study),
+  PreparedSweep run{.study = parse_study(read_file(options.study, kMostStudyBytes), options.study),
                .path = options.out};
   if (!options.shard.empty()) run.shard = parse_shard(options.shard);
   run.files_from = fs::current_path().string();
@@ -134,7 +134,7 @@ Prepared start(const Options& options) {
 }
 
 /// What rank 0 alone is refused (a directory that exists) ends all ranks.
-Prepared prepare(const Options& options) {
+PreparedSweep prepare(const SweepOptions& options) {
   try {
     return !options.resume.empty() ? resume(options) : start(options);
   } catch (const Error& error) {
@@ -160,7 +160,7 @@ int finish(const Study& study, const fs::path& path, const Call& call, double se
   return kNotDelivered;
 }
 
-int finish_shard(const Prepared& run, const Options& options) {
+int finish_shard(const PreparedSweep& run, const SweepOptions& options) {
   const Json json{{"shard", fmt::format("{}/{}", run.shard.index + 1, run.shard.count)},
                   {"unit_count", read_journals(run.path, run.study.units()).size()},
                   {"directory", run.path.string()}};
@@ -173,11 +173,11 @@ int finish_shard(const Prepared& run, const Options& options) {
   return kOk;
 }
 
-int run(const Options& options) {
+int run(const SweepOptions& options) {
   set_threads(options.run.threads);
   catch_interrupts();
   const auto begin = Clock::now();
-  Prepared run = prepare(options);
+  PreparedSweep run = prepare(options);
   run.files_from = ranks::broadcast(run.files_from);
   bool complete = false;
   {
@@ -290,7 +290,7 @@ Tool sweep_tool() {
           "  mpirun -n 64 attractor sweep study.toml --out clusters     (built with MPI)\n"
           "A study: command = \"flow\"; measure = [\"clusters\"]; replicates = 8; [fixed] dim = "
           "2;\n[grid] beta = [1, 4, 9]. All of it: docs/howto/sweeps.md.",
-      .make = [] { return std::make_unique<OptionsCall<Options>>(); },
+      .make = [] { return std::make_unique<OptionsCall<SweepOptions>>(); },
       .on_ranks = true};
 }
 

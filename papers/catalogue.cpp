@@ -9,73 +9,106 @@
 
 namespace attractor::papers {
 
-// Each is defined in the file of its name.
+// Each is defined in the file of its name: folder/name.cpp has name::entry().
+// clang-format off
 
 // clustering/
-Entry phase_circle(), phase_sphere(), phase_unnormalised(), phase_weights(), equiangular_curve(),
-    sphere_film(), gradient_flow_energy(), normalisation_rates(), emergence_shapes(),
-    feed_forward(), hardmax_cells(), frank_wolfe();
+namespace phase_circle { Entry entry(); }
+namespace phase_sphere { Entry entry(); }
+namespace phase_unnormalised { Entry entry(); }
+namespace phase_weights { Entry entry(); }
+namespace equiangular_curve { Entry entry(); }
+namespace sphere_film { Entry entry(); }
+namespace gradient_flow_energy { Entry entry(); }
+namespace normalisation_rates { Entry entry(); }
+namespace emergence_shapes { Entry entry(); }
+namespace feed_forward { Entry entry(); }
+namespace hardmax_cells { Entry entry(); }
+namespace frank_wolfe { Entry entry(); }
 
 // metastability/
-Entry energy_staircase(), two_cluster_lifetime(), metastable_clusters(), multiscale(), heat_flow(),
-    pairing(), causal_leaders();
+namespace energy_staircase { Entry entry(); }
+namespace two_cluster_lifetime { Entry entry(); }
+namespace metastable_clusters { Entry entry(); }
+namespace multiscale { Entry entry(); }
+namespace heat_flow { Entry entry(); }
+namespace pairing { Entry entry(); }
+namespace causal_leaders { Entry entry(); }
 
 // limits/
-Entry mean_field_limit(), kuramoto(), critical_scaling(), noise_transition(), lost_in_the_middle();
+namespace mean_field_limit { Entry entry(); }
+namespace kuramoto { Entry entry(); }
+namespace critical_scaling { Entry entry(); }
+namespace noise_transition { Entry entry(); }
+namespace lost_in_the_middle { Entry entry(); }
 
 // selection/
-Entry single_input_global(), single_input_local(), multi_input(), attention_probability(),
-    joint_training(), loss_comparison(), regularisation_path(), prompt_weight_equivalence(),
-    descent_rates(), necessity(), feasibility(), nonlinear_head(), multi_token(),
-    optimality_certificate();
+namespace single_input_global { Entry entry(); }
+namespace single_input_local { Entry entry(); }
+namespace multi_input { Entry entry(); }
+namespace attention_probability { Entry entry(); }
+namespace joint_training { Entry entry(); }
+namespace loss_comparison { Entry entry(); }
+namespace regularisation_path { Entry entry(); }
+namespace prompt_weight_equivalence { Entry entry(); }
+namespace descent_rates { Entry entry(); }
+namespace necessity { Entry entry(); }
+namespace feasibility { Entry entry(); }
+namespace nonlinear_head { Entry entry(); }
+namespace multi_token { Entry entry(); }
+namespace optimality_certificate { Entry entry(); }
 
 // margins/
-Entry weights_or_factors(), rank(), mirror_descent(), graph_svm();
+namespace weights_or_factors { Entry entry(); }
+namespace rank { Entry entry(); }
+namespace mirror_descent { Entry entry(); }
+namespace graph_svm { Entry entry(); }
+// clang-format on
 
 const std::vector<Entry>& catalogue() {
   static const std::vector<Entry> entries = {
-      phase_circle(),
-      phase_sphere(),
-      phase_unnormalised(),
-      phase_weights(),
-      equiangular_curve(),
-      sphere_film(),
-      energy_staircase(),
-      two_cluster_lifetime(),
-      metastable_clusters(),
-      multiscale(),
-      heat_flow(),
-      pairing(),
-      gradient_flow_energy(),
-      mean_field_limit(),
-      kuramoto(),
-      causal_leaders(),
-      normalisation_rates(),
-      critical_scaling(),
-      noise_transition(),
-      emergence_shapes(),
-      lost_in_the_middle(),
-      feed_forward(),
-      hardmax_cells(),
-      frank_wolfe(),
-      single_input_global(),
-      single_input_local(),
-      multi_input(),
-      attention_probability(),
-      joint_training(),
-      loss_comparison(),
-      regularisation_path(),
-      prompt_weight_equivalence(),
-      descent_rates(),
-      necessity(),
-      feasibility(),
-      nonlinear_head(),
-      weights_or_factors(),
-      rank(),
-      mirror_descent(),
-      multi_token(),
-      graph_svm(),
-      optimality_certificate(),
+      phase_circle::entry(),
+      phase_sphere::entry(),
+      phase_unnormalised::entry(),
+      phase_weights::entry(),
+      equiangular_curve::entry(),
+      sphere_film::entry(),
+      energy_staircase::entry(),
+      two_cluster_lifetime::entry(),
+      metastable_clusters::entry(),
+      multiscale::entry(),
+      heat_flow::entry(),
+      pairing::entry(),
+      gradient_flow_energy::entry(),
+      mean_field_limit::entry(),
+      kuramoto::entry(),
+      causal_leaders::entry(),
+      normalisation_rates::entry(),
+      critical_scaling::entry(),
+      noise_transition::entry(),
+      emergence_shapes::entry(),
+      lost_in_the_middle::entry(),
+      feed_forward::entry(),
+      hardmax_cells::entry(),
+      frank_wolfe::entry(),
+      single_input_global::entry(),
+      single_input_local::entry(),
+      multi_input::entry(),
+      attention_probability::entry(),
+      joint_training::entry(),
+      loss_comparison::entry(),
+      regularisation_path::entry(),
+      prompt_weight_equivalence::entry(),
+      descent_rates::entry(),
+      necessity::entry(),
+      feasibility::entry(),
+      nonlinear_head::entry(),
+      weights_or_factors::entry(),
+      rank::entry(),
+      mirror_descent::entry(),
+      multi_token::entry(),
+      graph_svm::entry(),
+      optimality_certificate::entry(),
   };
   return entries;
 }

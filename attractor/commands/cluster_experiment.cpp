@@ -108,15 +108,14 @@ PageFigure scatter_figure(const Sketch& sketch) {
       grouped(sketch.points), grouped(sketch.all),
       sketch.sizes.size() > report::kPalette.size() ? " (colours repeat)" : "");
   if (sketch.dim > 3) caption += " Clusters that overlap in this plane may be far apart in others.";
-  return {.figure = {.id = "clusters",
-                     .title = "Points and modes",
-                     .panels = {{.x = {.label = across},
-                                 .y = {.label = up},
-                                 .series = {std::move(points), std::move(rims), std::move(modes)},
-                                 .equal_scale = true}},
-                     .width = 560,
-                     .height = 520},
-          .caption = std::move(caption)};
+  PageFigure result = plot("clusters", "Points and modes",
+                           {.x = {.label = across},
+                            .y = {.label = up},
+                            .series = {std::move(points), std::move(rims), std::move(modes)},
+                            .equal_scale = true},
+                           std::move(caption));
+  result.figure.height = kSquare;
+  return result;
 }
 
 PageFigure size_figure(const Sketch& sketch) {
@@ -133,16 +132,12 @@ PageFigure size_figure(const Sketch& sketch) {
     rank.high = static_cast<double>(count + 1);
     size.low = 0;
   }
-  return {.figure = {.id = "sizes",
-                     .title = "Sizes of the clusters",
-                     .panels = {{.x = std::move(rank),
-                                 .y = std::move(size),
-                                 .series = {std::move(sizes)}}},
-                     .width = 560,
-                     .height = 520},
-          .caption =
-              "How many points each cluster has. A long tail of single points means outliers "
-              "or a bandwidth that is too small."};
+  PageFigure result =
+      plot("sizes", "Sizes of the clusters", std::move(rank), std::move(size), {std::move(sizes)},
+           "How many points each cluster has. A long tail of single points means outliers or a "
+           "bandwidth that is too small.");
+  result.figure.height = kSquare;
+  return result;
 }
 
 // ---- Result.

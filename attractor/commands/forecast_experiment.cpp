@@ -23,7 +23,7 @@ using meanfield::EquiangularFlow;
 using meanfield::EquiangularLayer;
 using report::Series;
 
-constexpr double kMostLevel = 1 - 1e-15;
+constexpr double kMostCosineAsked = 1 - 1e-15;
 
 /// One scheme over the whole depth.
 struct Forecast {
@@ -221,11 +221,6 @@ std::vector<Series> curves(const Forecasts& all, const Value& value) {
 std::vector<PageFigure> figures(const Forecasts& all) {
   const auto last = static_cast<double>(all.setup.depth);
   const report::Axis depth{.label = "layer", .low = 0, .high = last};
-  PageFigure collapse{
-      .figure = {.id = "collapse", .title = "Collapse over depth", .width = 560, .height = 470},
-      .caption = fmt::format("Mean cosine of the tokens after each layer, attention alone. Wide: "
-                             "{}, the scheme asked for; dashed: the levels of the table.",
-                             title(all.asked().norm))};
   // Collapse is an affair of the first layers: a long axis would hide it.
   report::Axis early = depth;
   if (last > 30) early = {.label = "layer", .scale = report::Scale::log, .low = 1, .high = last};
@@ -234,21 +229,19 @@ std::vector<PageFigure> figures(const Forecasts& all) {
       .y = {.label = "cosine", .low = std::min(0.0, all.setup.rho0), .high = 1.03},
       .series = curves(all, [](const EquiangularLayer& l) { return l.cosine; })};
   for (const double level : all.levels) cosines.horizontal.push_back({.at = level, .dashed = true});
-  collapse.figure.panels = {std::move(cosines)};
-  PageFigure gap{
-      .figure = {.id = "gap", .title = "What is left to tell apart", .width = 560, .height = 470},
-      .caption =
-          "1 − cosine on a logarithmic axis. Straight lines lose a constant share in each "
-          "layer; bent ones slow down, because a growing residual stream is turned less "
-          "and less."};
   // Below 10^{-16} tokens are equal for any computer.
-  gap.figure.panels = {{.x = depth,
-                        .y = {.label = "1 − cosine", .scale = report::Scale::power},
-                        .series = curves(all, [](const EquiangularLayer& l) {
-                          return l.log_gap > std::log(1e-17) ? l.log_gap / std::numbers::ln10
-                                                             : kNan;
-                        })}};
-  return {std::move(collapse), std::move(gap)};
+  std::vector<Series> gaps = curves(all, [](const EquiangularLayer& l) {
+    return l.log_gap > std::log(1e-17) ? l.log_gap / std::numbers::ln10 : kNan;
+  });
+  return {plot("collapse", "Collapse over depth", std::move(cosines),
+               fmt::format("Mean cosine of the tokens after each layer, attention alone. Wide: "
+                           "{}, the scheme asked for; dashed: the levels of the table.",
+                           title(all.asked().norm))),
+          plot("gap", "What is left to tell apart", depth,
+               {.label = "1 − cosine", .scale = report::Scale::power}, std::move(gaps),
+               "1 − cosine on a logarithmic axis. Straight lines lose a constant share in each "
+               "layer; bent ones slow down, because a growing residual stream is turned less "
+               "and less.")};
 }
 
 }  // namespace
@@ -265,7 +258,7 @@ ParameterList list(ForecastSetup& p) {
       .within(-1, 1);
   l.add("step", p.step, "weight of attention in a layer").within(1e-9, 1e6);
   l.add("levels", p.levels, "cosines whose layers are asked for")
-      .within(-1, kMostLevel)
+      .within(-1, kMostCosineAsked)
       .allow("comma-separated numbers from -1 to below 1");
   l.group("Normalisation");
   l.add("alpha", p.alpha, "ngpt: rate towards attention").above(0, 1e6);

@@ -2,11 +2,35 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "attractor/report/html.hpp"
 
 namespace attractor::lab {
 
 using report::html_markup;
+using report::Series;
+
+double entries(const std::vector<Series>& series) {
+  return static_cast<double>(std::count_if(series.begin(), series.end(),
+                                           [](const Series& s) { return !s.title.empty(); }));
+}
+
+PageFigure plot(std::string id, std::string title, report::Panel panel, std::string caption) {
+  PageFigure result{.figure = {.id = std::move(id), .title = std::move(title), .width = kHalf},
+                    .caption = std::move(caption)};
+  result.figure.height = kPlot + kEntry * entries(panel.series);
+  result.figure.panels = {std::move(panel)};
+  return result;
+}
+
+PageFigure plot(std::string id, std::string title, report::Axis x, report::Axis y,
+                std::vector<Series> series, std::string caption) {
+  return plot(std::move(id), std::move(title),
+              {.x = std::move(x), .y = std::move(y), .series = std::move(series)},
+              std::move(caption));
+}
 
 std::string html_table(const std::vector<std::vector<std::string>>& rows, std::size_t marked) {
   std::string text = "<div class=\"card scroll\"><table class=\"numbers\">\n";

@@ -19,6 +19,18 @@ struct PageFigure {
   bool beside = false;  // stands beside the picture of the page
 };
 
+/// Widths of figures that stand beside another or alone, height of a panel, and of each entry of its
+/// legend: pixels.
+inline constexpr double kHalf = 560, kWide = 1120, kPlot = 330, kEntry = 17;
+inline constexpr double kSquare = 520;  // height of a panel whose axes have one scale
+
+/// How many of them a legend lists.
+double entries(const std::vector<report::Series>& series);
+/// One panel, of half the width.
+PageFigure plot(std::string id, std::string title, report::Panel panel, std::string caption);
+PageFigure plot(std::string id, std::string title, report::Axis x, report::Axis y,
+                std::vector<report::Series> series, std::string caption);
+
 /// A named value; `more` stands below in small letters.
 struct Tile {
   std::string name, value, more{};  // name: plain

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kMaxRank = 8;
-constexpr std::size_t kMaxElements = std::size_t{1} << 31;
+constexpr std::size_t kMaxNpyElements = std::size_t{1} << 31;
 constexpr std::size_t kMaxFileBytes = std::size_t{1} << 34;
 constexpr char kNativeOrder = std::endian::native == std::endian::little ? '<' : '>';
 
@@ -259,9 +259,9 @@ void check_size(const Header& header, std::size_t available, std::string_view na
   std::size_t count = 1;
   std::size_t bound = 1;  // a zero dimension must not hide an absurd one
   for (const std::size_t dim : header.shape) {
-    if (dim > kMaxElements / bound)
+    if (dim > kMaxNpyElements / bound)
       throw Error(fmt::format("{}: the shape ({}) has more than {} elements", name,
-                              fmt::join(header.shape, ", "), kMaxElements));
+                              fmt::join(header.shape, ", "), kMaxNpyElements));
     bound *= std::max<std::size_t>(dim, 1);
     count *= dim;
   }

@@ -26,4 +26,6 @@ std::string rounded(double value);
 std::string close_to_one(double value, double missing);
 std::string status_words(flow::Status status);
 
+inline std::string yes(bool value) { return value ? "yes" : "no"; }
+
 }  // namespace attractor::lab

@@ -14,9 +14,9 @@
 namespace attractor::meanfield {
 namespace {
 
-constexpr std::size_t kBlock = 1024;   // tokens of one partial sum: fixed, so sums are too
+constexpr std::size_t kPartialSum = 1024;   // tokens of one partial sum: fixed, so sums are too
 constexpr std::size_t kLanes = 8;      // tokens worked on at once
-constexpr double kNegligible = 1e-18;  // of lambda_k / lambda_0, K^2 times that is rounding
+constexpr double kNegligibleMode = 1e-18;  // of lambda_k / lambda_0, K^2 times that is rounding
 
 using Lanes = double[kLanes];
 
@@ -86,7 +86,7 @@ CircleTokens::CircleTokens(const CircleAttention& attention, std::size_t tokens)
 
 CircleTokens::CircleTokens(const CircleAttention& attention, std::vector<double> weights)
     : attention_(attention),
-      spectrum_(resolved_spectrum(2, attention.beta, kNegligible)),
+      spectrum_(resolved_spectrum(2, attention.beta, kNegligibleMode)),
       log_unit_(attention.rule == Rule::unnormalised ? -attention.beta : 0.0),
       weights_(unit_sum(std::move(weights))) {
   if (weights_.empty()) throw Error("0 tokens are not allowed; allowed: at least 1");
@@ -95,11 +95,11 @@ CircleTokens::CircleTokens(const CircleAttention& attention, std::vector<double>
 std::vector<std::complex<double>> CircleTokens::moments(std::span<const double> angles,
                                                         std::size_t count) const {
   assert(angles.size() == weights_.size());
-  const std::size_t blocks = (angles.size() + kBlock - 1) / kBlock;
+  const std::size_t blocks = (angles.size() + kPartialSum - 1) / kPartialSum;
   std::vector<std::vector<double>> partial(blocks);
-  parallel_for(angles.size(), kBlock, [&](std::size_t begin, std::size_t end) {
+  parallel_for(angles.size(), kPartialSum, [&](std::size_t begin, std::size_t end) {
     if (stopped()) return;
-    std::vector<double>& sums = partial[begin / kBlock];
+    std::vector<double>& sums = partial[begin / kPartialSum];
     sums.assign(2 * count, 0.0);
     for (std::size_t i = begin; i < end; i += kLanes)
       add_powers(load(angles.first(end), weights_, i), count, sums);
@@ -123,7 +123,7 @@ void CircleTokens::drift(std::span<const double> angles, double log_unit,
   }
   const double factor =
       std::exp(softmax ? log_unit : log_unit + attention_.beta + spectrum_.log_scale);
-  parallel_for(angles.size(), kBlock, [&](std::size_t begin, std::size_t end) {
+  parallel_for(angles.size(), kPartialSum, [&](std::size_t begin, std::size_t end) {
     if (stopped()) {
       std::fill(out.begin() + static_cast<std::ptrdiff_t>(begin),
                 out.begin() + static_cast<std::ptrdiff_t>(end), kNan);

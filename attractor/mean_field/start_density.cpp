@@ -20,7 +20,6 @@
 namespace attractor::meanfield {
 namespace {
 
-constexpr double kPi = std::numbers::pi;
 constexpr double kSharpest = 1e6;     // concentration
 constexpr double kNothing = 1e-18;    // weights that no sum feels
 constexpr double kMassMissed = 1e-4;  // by a rule that is too coarse for the density
@@ -43,7 +42,7 @@ std::size_t panels(double sharpness) {
 std::function<double(double)> tabulated_quantile(const std::function<double(double)>& density,
                                                  double sharpness) {
   // A copy of the table for each law is shared by all copies of the law.
-  const auto table = std::make_shared<InverseCdf>(density, -kPi, kPi, panels(sharpness));
+  const auto table = std::make_shared<InverseCdf>(density, -std::numbers::pi, std::numbers::pi, panels(sharpness));
   return [table](double u) { return (*table)(u); };
 }
 
@@ -120,7 +119,7 @@ CircleLaw wrapped_cauchy(double order) {
     return (1 - order * order) / ((1 - order) * (1 - order) + 4 * order * half * half);
   };
   law.quantile = [=](double u) {
-    return 2 * std::atan((1 - order) / (1 + order) * std::tan(kPi * (u - 0.5)));
+    return 2 * std::atan((1 - order) / (1 + order) * std::tan(std::numbers::pi * (u - 0.5)));
   };
   law.moments = [=](std::size_t count) {
     std::vector<std::complex<double>> m(count);
@@ -134,7 +133,7 @@ CircleLaw wrapped_cauchy(double order) {
 CircleLaw labelled_map(double amplitude) {
   require(std::abs(amplitude) < 1, "amplitude", amplitude, "between -1 and 1");
   CircleLaw law;
-  law.quantile = [=](double u) { return 2 * kPi * u + amplitude * std::sin(2 * kPi * u); };
+  law.quantile = [=](double u) { return 2 * std::numbers::pi * u + amplitude * std::sin(2 * std::numbers::pi * u); };
   law.density = [=](double angle) {
     double turn = angle;  // of Kepler's equation turn + A sin turn = angle
     for (int step = 0; step < 100; ++step) {
@@ -190,7 +189,7 @@ WeightedPoints circle_markers(const CircleLaw& law, std::size_t count, double sm
   bool thin = !law.density;
   double total = 0;
   for (std::size_t i = 0; i < count && !thin; ++i) {
-    const double angle = 2 * kPi * (static_cast<double>(i) + 0.5) / n - kPi;
+    const double angle = 2 * std::numbers::pi * (static_cast<double>(i) + 0.5) / n - std::numbers::pi;
     const double density = law.density(angle);
     thin = !(density >= smallest);
     if (!(density > kNothing)) continue;
@@ -268,8 +267,8 @@ InverseCdf polar_angles(const ZonalLaw& law) {
   double top = -kInfinity;
   for (std::size_t p = 0; p < count; ++p)
     top = std::max(top,
-                   log_weight(kPi * (static_cast<double>(p) + 0.5) / static_cast<double>(count)));
-  return {[=](double angle) { return std::exp(log_weight(angle) - top); }, 0, kPi, count};
+                   log_weight(std::numbers::pi * (static_cast<double>(p) + 0.5) / static_cast<double>(count)));
+  return {[=](double angle) { return std::exp(log_weight(angle) - top); }, 0, std::numbers::pi, count};
 }
 
 WeightedPoints equal_markers(const ZonalLaw& law, std::size_t count) {

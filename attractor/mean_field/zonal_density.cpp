@@ -14,9 +14,9 @@
 namespace attractor::meanfield {
 namespace {
 
-constexpr std::size_t kBlock = 128;
-constexpr double kNegligible = 1e-18;
-constexpr std::size_t kMostDegrees = 2048;
+constexpr std::size_t kNodeBlock = 128;
+constexpr double kNegligibleDegree = 1e-18;
+constexpr std::size_t kMostZonalDegrees = 2048;
 
 double natural_unit(const ZonalAttention& a) {
   return a.rule == Rule::unnormalised ? -a.beta : 0.0;
@@ -38,7 +38,7 @@ double slope_of_potential(Rule rule, double slope, double partition, double sine
 SphereSpectrum enough_degrees(const ZonalAttention& attention) {
   if (attention.dim < 2)
     throw Error(fmt::format("dim = {} is not allowed; allowed: at least 2", attention.dim));
-  return resolved_spectrum(attention.dim, attention.beta, kNegligible);
+  return resolved_spectrum(attention.dim, attention.beta, kNegligibleDegree);
 }
 
 }  // namespace
@@ -47,9 +47,9 @@ ZonalDensity::ZonalDensity(const ZonalAttention& attention, const ModePlan& degr
     : attention_(attention), truncation_(degrees), log_unit_(natural_unit(attention)) {
   if (attention.dim < 2)
     throw Error(fmt::format("dim = {} is not allowed; allowed: at least 2", attention.dim));
-  if (degrees.modes < 2 || degrees.modes > kMostDegrees)
+  if (degrees.modes < 2 || degrees.modes > kMostZonalDegrees)
     throw Error(
-        fmt::format("modes = {} is not allowed; allowed: 2 to {}", degrees.modes, kMostDegrees));
+        fmt::format("modes = {} is not allowed; allowed: 2 to {}", degrees.modes, kMostZonalDegrees));
   make_tables();
 }
 
@@ -153,9 +153,9 @@ std::vector<double> ZonalLabels::coefficients(std::span<const double> angles,
                                               std::size_t count) const {
   assert(angles.size() == weights_.size());
   const Gegenbauer basis(attention_.dim, count);
-  std::vector<std::vector<double>> partial((angles.size() + kBlock - 1) / kBlock);
-  parallel_for(angles.size(), kBlock, [&](std::size_t begin, std::size_t end) {
-    std::vector<double> p(count), &sums = partial[begin / kBlock];
+  std::vector<std::vector<double>> partial((angles.size() + kNodeBlock - 1) / kNodeBlock);
+  parallel_for(angles.size(), kNodeBlock, [&](std::size_t begin, std::size_t end) {
+    std::vector<double> p(count), &sums = partial[begin / kNodeBlock];
     sums.assign(count, 0.0);
     for (std::size_t i = begin; i < end; ++i) {
       basis.values(std::cos(angles[i]), p);
@@ -175,7 +175,7 @@ void ZonalLabels::drift(std::span<const double> angles, double log_unit,
   const std::vector<double> c = coefficients(angles, count);
   const Gegenbauer basis(attention_.dim, count);
   const double factor = speed_factor(attention_, spectrum_, log_unit);
-  parallel_for(angles.size(), kBlock, [&](std::size_t begin, std::size_t end) {
+  parallel_for(angles.size(), kNodeBlock, [&](std::size_t begin, std::size_t end) {
     std::vector<double> p(count), slopes(count);
     for (std::size_t i = begin; i < end; ++i) {
       basis.values_and_slopes(std::cos(angles[i]), p, slopes);

@@ -16,7 +16,7 @@
 namespace attractor::meanfield {
 namespace {
 
-constexpr double kLongestStep = 0.15, kShortestStep = 1e-9;  // of arc
+constexpr double kLongestBranchStep = 0.15, kShortestStep = 1e-9;  // of arc
 constexpr std::size_t kMostStates = 2000;
 
 double root(const std::function<double(double)>& f, double low, double high, double f_low,
@@ -79,7 +79,7 @@ bool follow(StationarySolver& solver, double least_ratio, std::vector<Stationary
     if (next && next->order > StationarySolver::kMostOrder) return false;
     if (next && next->order > states.back().order) {
       states.push_back(std::move(*next));
-      length = std::min(1.4 * length, kLongestStep);
+      length = std::min(1.4 * length, kLongestBranchStep);
     } else if ((length /= 2) < kShortestStep) {
       return false;
     }

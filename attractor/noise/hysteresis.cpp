@@ -15,7 +15,7 @@
 namespace attractor::meanfield {
 namespace {
 
-constexpr double kLongestStep = 0.05;  // of the fastest rate
+constexpr double kLongestShare = 0.05;  // of the fastest rate
 constexpr std::size_t kBlocks = 8;
 
 void check(const HysteresisPlan& p) {
@@ -38,13 +38,13 @@ double time_step(const HysteresisPlan& p) {
   const double fastest = cluster / std::exp(solver.log_critical_noise());
   const double ratio = std::min(p.ratios.front(), 0.99);
   const auto states = states_at(solver, trace_branch(solver, 0.99 * ratio), ratio);
-  if (states.empty()) return kLongestStep / fastest;
+  if (states.empty()) return kLongestShare / fastest;
   const StationaryState& state = states.back();
   constexpr double kSmall = 1e-3;
   const double fall = solver.log_density(state, 1) - solver.log_density(state, std::cos(kSmall));
   const double rate = std::min(fastest, state.noise_ratio * 2 * fall / (kSmall * kSmall));
   const double allowed = 0.25 / std::sqrt(static_cast<double>(p.tokens));
-  return std::min(kLongestStep, 2 * allowed * (1 - state.gain) / (1 - state.order)) / rate;
+  return std::min(kLongestShare, 2 * allowed * (1 - state.gain) / (1 - state.order)) / rate;
 }
 
 /// Angles close together, as far as an ordered state needs it to be found.

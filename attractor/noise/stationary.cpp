@@ -15,9 +15,9 @@ namespace attractor::meanfield {
 namespace {
 
 constexpr std::size_t kMostDegrees = 1200, kMostNodes = 2048;
-constexpr double kNegligible = 1e-17;  // in S, whose terms are at most G_l
+constexpr double kNegligibleOrder = 1e-17;  // in S, whose terms are at most G_l
 constexpr double kAccepted = 1e-13;
-constexpr double kLongestStep = 0.15;  // of arc
+constexpr double kLongestArc = 0.15;  // of arc
 
 void check(const NoisyAttention& m) {
   if (m.dim < 2 || m.dim > 1000)
@@ -57,7 +57,7 @@ std::vector<double> couplings(const NoisyAttention& m) {
     for (std::size_t l = 1; l < count && !fell; ++l) {
       const double next = s.pull[l * m.mode] / s.pull[m.mode] * p[l] * p[l];
       if (!std::isfinite(next)) throw Error(too_cold(m));
-      fell = next < kNegligible && next <= g[l - 1];
+      fell = next < kNegligibleOrder && next <= g[l - 1];
       if (!fell) g.push_back(next);
     }
     if (fell) return g;
@@ -152,7 +152,7 @@ StationarySolver::Law StationarySolver::law(const Table& table,
   Law law;
   if (share_ > 0) {
     // Rounding must not make Z negative where it is smaller than the rounding of its peak.
-    const double floor = kNegligible * (1 + share_ * s.maxCoeff());
+    const double floor = kNegligibleOrder * (1 + share_ * s.maxCoeff());
     const Eigen::ArrayXd z = (share_ * s).max(floor - 1);
     law.potential = inverse_ratio / share_ * z.log1p();
     law.response = 1 / (1 + z);
@@ -346,7 +346,7 @@ std::optional<StationaryState> StationarySolver::at_order(double order) {
     if (next && next->order >= order) break;
     if (!next && length < 1e-8) return std::nullopt;
     length *= next ? 1.5 : 0.5;
-    length = std::min(length, kLongestStep);
+    length = std::min(length, kLongestArc);
     if (next) last = next;
   }
   if (!last) return last;
@@ -390,7 +390,7 @@ double StationarySolver::log_density(const StationaryState& state, double t) con
     peak += coupling_[l] * state.moments[l];
   }
   if (share_ == 0) return s / state.noise_ratio - state.log_mass;
-  const double floor = kNegligible * (1 + share_ * peak);
+  const double floor = kNegligibleOrder * (1 + share_ * peak);
   return std::log1p(std::max(share_ * s, floor - 1)) / (share_ * state.noise_ratio) -
          state.log_mass;
 }

@@ -16,7 +16,7 @@ namespace attractor::meanfield {
 namespace {
 
 constexpr double kFall = 4, kStride = 1;  // longest piece in x and in z
-constexpr double kNegligible = 1e-18;     // share of an integral that may be left out
+constexpr double kNegligibleShare = 1e-18;     // share of an integral that may be left out
 constexpr double kUnderflow = 745;        // e^{-745} is 0
 using NoPromotion = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
 
@@ -106,7 +106,7 @@ flow::Time travel_time(const MergeClock& clock, double from, double to) {
   const double span = from - to;
   double sum = 0;
   for (double u = 0, length = 0; u < span; u += length) {
-    if ((span - u) * descent.weight(u) < kNegligible * sum) break;
+    if ((span - u) * descent.weight(u) < kNegligibleShare * sum) break;
     length = std::min(descent.length(u, length > 0 ? 2 * length : kStride), span - u);
     sum += descent.piece(u, length);
   }
@@ -121,7 +121,7 @@ double place_after(const MergeClock& clock, double from, const flow::Time& time)
   double left = most;
   for (double u = 0, length = kStride / 2; left > 0;) {
     // Merged as far as doubles can tell: the place now falls at constant speed.
-    if (clock.depth(from - u) < kNegligible) return from - u - left / descent.weight(u);
+    if (clock.depth(from - u) < kNegligibleShare) return from - u - left / descent.weight(u);
     if (descent.log_weight(u) < -kUnderflow) return -kInfinity;
     length = descent.length(u, 2 * length);
     const double sum = descent.piece(u, length);

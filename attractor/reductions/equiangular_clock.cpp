@@ -14,7 +14,7 @@
 namespace attractor::meanfield {
 namespace {
 
-constexpr double kNegligible = 1e-18;  // relative to a sum of doubles
+constexpr double kNegligibleTerm = 1e-18;  // relative to a sum of doubles
 constexpr double kSteep = 600;         // exponents above are taken out of the density
 
 // ---- A panel: Gauss points on (0, 1), weights, and partial[i][j] = int_0^{c_i} of the j-th
@@ -182,11 +182,11 @@ void EquiangularClock::build() {
     const double x = start_ + knot.moved;
     const double e = weight_ * std::abs(excess_in_unit(curve_, x, unit_));
     // 200 bounds the length on which E is not yet proportional to e^{-x}.
-    const bool resolved = 200 * e <= kNegligible * std::abs(knot.integral);
+    const bool resolved = 200 * e <= kNegligibleTerm * std::abs(knot.integral);
     if (clock_ != Clock::unit) {
       if (resolved) return;
-    } else if ((resolved || e <= kNegligible * tail_) &&
-               curve_.gap(x) * (curve_.tokens - 1) <= kNegligible * curve_.tokens) {
+    } else if ((resolved || e <= kNegligibleTerm * tail_) &&
+               curve_.gap(x) * (curve_.tokens - 1) <= kNegligibleTerm * curve_.tokens) {
       return;
     }
     const double h = resolved ? 1 : std::min(1.0, 1 / steepness(curve_, x));

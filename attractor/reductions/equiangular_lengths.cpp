@@ -14,7 +14,7 @@ namespace attractor::meanfield {
 namespace {
 
 constexpr double kLongest = 1e4;  // ln r
-constexpr double kSteep = 600;    // exponents above are kept as logarithms
+constexpr double kSteepPower = 600;    // exponents above are kept as logarithms
 constexpr double kStopped = 1e-17;
 
 /// beta r^2 w, where r^2 overflows too.
@@ -30,7 +30,7 @@ struct Rates {
 
 Rates rates(const EquiangularCurve& curve, double x, double log_norm) {
   const double power = exponent(curve, x, log_norm), n = curve.tokens;
-  if (power > kSteep) return {2 * n * std::exp(-power), 1, 1};
+  if (power > kSteepPower) return {2 * n * std::exp(-power), 1, 1};
   const double e = std::expm1(power), s = curve.sigma(x), all = 2 * n + e + s;
   return {2 * n / all, (e + s) / all, std::sqrt(e * e + 2 * e * s + n * s) / all};
 }
@@ -144,7 +144,7 @@ double LengthClock::log_time(double moved) const {
 double LengthClock::log_pace(double moved, double log_norm) const {
   const double x = start_ + moved;
   const double power = exponent(curve_, x, log_norm);
-  if (power > kSteep) return log_norm + power - std::log(2 * curve_.tokens);
+  if (power > kSteepPower) return log_norm + power - std::log(2 * curve_.tokens);
   const Rates r = rates(curve_, x, log_norm);
   return log_norm + std::log(r.time / r.position);
 }

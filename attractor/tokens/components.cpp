@@ -14,8 +14,8 @@ namespace attractor {
 namespace {
 
 constexpr std::size_t kSmall = 256;  // below: one cell, every token looks at every other
-constexpr std::size_t kAxes = 3;     // cells divide at most this many coordinates
-using Cell = std::array<std::int64_t, kAxes>;
+constexpr std::size_t kCellAxes = 3;     // cells divide at most this many coordinates
+using Cell = std::array<std::int64_t, kCellAxes>;
 
 struct CellHash {
   std::size_t operator()(const Cell& cell) const {
@@ -40,7 +40,7 @@ std::vector<std::size_t> widest_axes(std::span<const double> tokens, std::size_t
   std::iota(axes.begin(), axes.end(), std::size_t{0});
   std::stable_sort(axes.begin(), axes.end(),
                    [&](std::size_t a, std::size_t b) { return spread[a] > spread[b]; });
-  axes.resize(std::min(dim, kAxes));
+  axes.resize(std::min(dim, kCellAxes));
   return axes;
 }
 

@@ -13,7 +13,7 @@
 #include "papers/points.hpp"
 #include "papers/token_walk.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::emergence_shapes {
 namespace {
 
 using depth::Geometry;
@@ -196,7 +196,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry emergence_shapes() {
+Entry entry() {
   return {.id = "emergence-shapes",
           .title = "Limit shapes of attention without normalisation",
           .source = "arXiv 2305.05465",
@@ -207,4 +207,4 @@ Entry emergence_shapes() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::emergence_shapes

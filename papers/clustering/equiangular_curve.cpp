@@ -13,7 +13,7 @@
 #include "papers/flow_run.hpp"
 #include "papers/pictures.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::equiangular_curve {
 namespace {
 
 constexpr std::size_t kDims[] = {32, 128, 1024, 1'000'000};
@@ -173,7 +173,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry equiangular_curve() {
+Entry entry() {
   return {
       .id = "equiangular-curve",
       .title = "The exact curve of equiangular tokens",
@@ -185,4 +185,4 @@ Entry equiangular_curve() {
       .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::equiangular_curve

@@ -18,7 +18,7 @@
 #include "papers/points.hpp"
 #include "papers/token_walk.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::feed_forward {
 namespace {
 
 using std::numbers::pi;
@@ -168,7 +168,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry feed_forward() {
+Entry entry() {
   return {.id = "feed-forward",
           .title = "A perceptron localises the clusters",
           .source = "arXiv 2601.21366",
@@ -179,4 +179,4 @@ Entry feed_forward() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::feed_forward

@@ -16,7 +16,7 @@
 #include "papers/points.hpp"
 #include "papers/token_walk.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::frank_wolfe {
 namespace {
 
 using Tokens = std::vector<double>;
@@ -188,7 +188,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry frank_wolfe() {
+Entry entry() {
   return {.id = "frank-wolfe",
           .title = "Hardmax attention is Frank-Wolfe",
           .source = "arXiv 2508.09628",
@@ -199,4 +199,4 @@ Entry frank_wolfe() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::frank_wolfe

@@ -12,7 +12,7 @@
 #include "papers/entry.hpp"
 #include "papers/pictures.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::gradient_flow_energy {
 namespace {
 
 using report::Panel;
@@ -151,7 +151,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry gradient_flow_energy() {
+Entry entry() {
   return {.id = "gradient-flow-energy",
           .title = "Attention climbs an energy",
           .source = "arXiv 2312.10794, theorem-level",
@@ -162,4 +162,4 @@ Entry gradient_flow_energy() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::gradient_flow_energy

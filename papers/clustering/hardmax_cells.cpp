@@ -14,7 +14,7 @@
 #include "papers/points.hpp"
 #include "papers/token_walk.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::hardmax_cells {
 namespace {
 
 using Tokens = std::vector<double>;
@@ -136,7 +136,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry hardmax_cells() {
+Entry entry() {
   return {.id = "hardmax-cells",
           .title = "Hardmax attention: cells and leaders",
           .source = "arXiv 2407.01602",
@@ -147,4 +147,4 @@ Entry hardmax_cells() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::hardmax_cells

@@ -11,7 +11,7 @@
 #include "papers/pictures.hpp"
 #include "papers/sample.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::normalisation_rates {
 namespace {
 
 using report::Panel;
@@ -188,7 +188,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry normalisation_rates() {
+Entry entry() {
   return {.id = "normalisation-rates",
           .title = "Normalisation schemes and the rate of collapse",
           .source = "arXiv 2510.22026",
@@ -199,4 +199,4 @@ Entry normalisation_rates() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::normalisation_rates

@@ -8,7 +8,7 @@
 #include "papers/clustering/phase_diagrams.hpp"
 #include "papers/entry.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::phase_circle {
 namespace {
 
 /// Measured with the authors' own script, 256 replicates, at beta = 9.
@@ -53,7 +53,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry phase_circle() {
+Entry entry() {
   return {.id = "phase-circle",
           .title = "Phase diagram on the circle",
           .source = "arXiv 2312.10794, 2512.01868",
@@ -64,4 +64,4 @@ Entry phase_circle() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::phase_circle

@@ -9,7 +9,7 @@
 #include "papers/clustering/phase_diagrams.hpp"
 #include "papers/entry.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::phase_sphere {
 namespace {
 
 /// Measured with the authors' own script, step 0.1, 256 replicates.
@@ -100,7 +100,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry phase_sphere() {
+Entry entry() {
   return {.id = "phase-sphere",
           .title = "Phase diagrams on spheres of higher dimension",
           .source = "arXiv 2312.10794, 2512.01868",
@@ -111,4 +111,4 @@ Entry phase_sphere() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::phase_sphere

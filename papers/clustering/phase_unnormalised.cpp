@@ -8,7 +8,7 @@
 #include "papers/clustering/phase_diagrams.hpp"
 #include "papers/entry.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::phase_unnormalised {
 namespace {
 
 /// By the published scheme written in NumPy, independent of the program: 256 replicates.
@@ -75,7 +75,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry phase_unnormalised() {
+Entry entry() {
   return {.id = "phase-unnormalised",
           .title = "Phase diagrams of unnormalised attention",
           .source = "arXiv 2312.10794",
@@ -85,4 +85,4 @@ Entry phase_unnormalised() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::phase_unnormalised

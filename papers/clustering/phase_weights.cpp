@@ -12,7 +12,7 @@
 #include "papers/flow_run.hpp"
 #include "papers/pictures.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::phase_weights {
 namespace {
 
 constexpr WeightKind kGaussian = WeightKind::gaussian, kWigner = WeightKind::wigner,
@@ -144,7 +144,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry phase_weights() {
+Entry entry() {
   return {.id = "phase-weights",
           .title = "Phase diagrams with random weights",
           .source = "arXiv 2312.10794, 2512.01868",
@@ -155,4 +155,4 @@ Entry phase_weights() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::phase_weights

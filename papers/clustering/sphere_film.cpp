@@ -12,7 +12,7 @@
 #include "papers/points.hpp"
 #include "papers/textbook_layer.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::sphere_film {
 namespace {
 
 using observe::Observation;
@@ -104,7 +104,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry sphere_film() {
+Entry entry() {
   return {.id = "sphere-film",
           .title = "Film of tokens on the sphere",
           .source = "arXiv 2312.10794, 2512.01868",
@@ -114,4 +114,4 @@ Entry sphere_film() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::sphere_film

@@ -12,7 +12,7 @@
 #include "papers/entry.hpp"
 #include "papers/points.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::critical_scaling {
 namespace {
 
 using meanfield::ContextLayer;
@@ -126,7 +126,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry critical_scaling() {
+Entry entry() {
   return {.id = "critical-scaling",
           .title = "Critical scaling of attention in long contexts",
           .source = "arXiv 2510.05554",
@@ -137,4 +137,4 @@ Entry critical_scaling() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::critical_scaling

@@ -10,7 +10,7 @@
 #include "papers/limits/labelled_order.hpp"
 #include "papers/pictures.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::kuramoto {
 namespace {
 
 using std::numbers::pi;
@@ -122,7 +122,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry kuramoto() {
+Entry entry() {
   return {.id = "kuramoto",
           .title = "Attention at beta = 0 is Kuramoto's model",
           .source = "arXiv 2312.10794, theorem-level",
@@ -133,4 +133,4 @@ Entry kuramoto() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::kuramoto

@@ -10,7 +10,7 @@
 #include "papers/limits/retrieval_profile.hpp"
 #include "papers/pictures.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::lost_in_the_middle {
 namespace {
 
 struct Profiles {
@@ -123,7 +123,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry lost_in_the_middle() {
+Entry entry() {
   return {.id = "lost-in-the-middle",
           .title = "Lost in the middle",
           .source = "arXiv 2605.09213",
@@ -134,4 +134,4 @@ Entry lost_in_the_middle() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::lost_in_the_middle

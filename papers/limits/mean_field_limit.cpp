@@ -13,7 +13,7 @@
 #include "papers/limits/labelled_order.hpp"
 #include "papers/sample.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::mean_field_limit {
 namespace {
 
 using lab::MeanfieldSetup;
@@ -123,7 +123,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry mean_field_limit() {
+Entry entry() {
   return {.id = "mean-field-limit",
           .title = "Tokens approach the mean field like one over root n",
           .source = "arXiv 2312.10794, theorem-level (propagation of chaos)",
@@ -133,4 +133,4 @@ Entry mean_field_limit() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::mean_field_limit

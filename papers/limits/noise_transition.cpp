@@ -11,7 +11,7 @@
 #include "papers/flow_run.hpp"
 #include "papers/sample.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::noise_transition {
 namespace {
 
 using lab::StationarySetup;
@@ -148,7 +148,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry noise_transition() {
+Entry entry() {
   return {.id = "noise-transition",
           .title = "Noise: continuous and discontinuous order",
           .source = "arXiv 2606.05140, 2604.16288",
@@ -159,4 +159,4 @@ Entry noise_transition() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::noise_transition

@@ -15,7 +15,7 @@
 #include "papers/margins/next_token_descent.hpp"
 #include "papers/pictures.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::graph_svm {
 namespace {
 
 /// Where the prediction has cosine 0.99 to W_svm; NaN if rho is not known entirely.
@@ -157,7 +157,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry graph_svm() {
+Entry entry() {
   return {.id = "graph-svm",
           .title = "Next-token prediction: Graph-SVM and cycles",
           .source = "arXiv 2403.08081",
@@ -168,4 +168,4 @@ Entry graph_svm() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::graph_svm

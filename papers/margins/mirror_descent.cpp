@@ -12,7 +12,7 @@
 #include "papers/pictures.hpp"
 #include "papers/select_run.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::mirror_descent {
 namespace {
 
 constexpr std::array<double, 4> kPowers = {1.5, 2, 3, 4};
@@ -119,7 +119,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry mirror_descent() {
+Entry entry() {
   return {.id = "mirror-descent",
           .title = "Mirror descent finds other margins",
           .source = "arXiv 2410.14581",
@@ -129,4 +129,4 @@ Entry mirror_descent() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::mirror_descent

@@ -12,7 +12,7 @@
 #include "papers/pictures.hpp"
 #include "papers/select_run.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::rank {
 namespace {
 
 training::Problem problem_of(std::uint64_t seed) {
@@ -155,7 +155,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry rank() {
+Entry entry() {
   return {.id = "rank",
           .title = "The rank of what is learned",
           .source = "arXiv 2308.16898",
@@ -165,4 +165,4 @@ Entry rank() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::rank

@@ -13,7 +13,7 @@
 #include "papers/pictures.hpp"
 #include "papers/select_run.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::weights_or_factors {
 namespace {
 
 using lab::Optimizer;
@@ -174,7 +174,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry weights_or_factors() {
+Entry entry() {
   return {.id = "weights-or-factors",
           .title = "One matrix or two factors",
           .source = "arXiv 2308.16898",
@@ -185,4 +185,4 @@ Entry weights_or_factors() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::weights_or_factors

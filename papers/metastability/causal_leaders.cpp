@@ -13,7 +13,7 @@
 #include "papers/points.hpp"
 #include "papers/sample.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::causal_leaders {
 namespace {
 
 using observe::Leaders;
@@ -163,7 +163,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry causal_leaders() {
+Entry entry() {
   return {.id = "causal-leaders",
           .title = "Causal attention: leaders are Rényi centres",
           .source = "arXiv 2411.04990",
@@ -174,4 +174,4 @@ Entry causal_leaders() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::causal_leaders

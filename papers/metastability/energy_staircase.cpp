@@ -14,7 +14,7 @@
 #include "papers/metastability/next_merger.hpp"
 #include "papers/pictures.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::energy_staircase {
 namespace {
 
 std::vector<double> start_angles(double beta) {
@@ -177,7 +177,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry energy_staircase() {
+Entry entry() {
   return {
       .id = "energy-staircase",
       .title = "Energy staircase of metastable clusters",
@@ -189,4 +189,4 @@ Entry energy_staircase() {
       .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::energy_staircase

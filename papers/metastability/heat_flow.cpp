@@ -14,7 +14,7 @@
 #include "papers/pictures.hpp"
 #include "papers/sample.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::heat_flow {
 namespace {
 
 constexpr double kBeta = 50;
@@ -178,7 +178,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry heat_flow() {
+Entry entry() {
   return {
       .id = "heat-flow",
       .title = "Attention as forward and backward heat",
@@ -190,4 +190,4 @@ Entry heat_flow() {
       .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::heat_flow

@@ -16,7 +16,7 @@
 #include "papers/metastability/circle_waves.hpp"
 #include "papers/pictures.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::metastable_clusters {
 namespace {
 
 using meanfield::CircleTokens;
@@ -180,7 +180,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry metastable_clusters() {
+Entry entry() {
   return {
       .id = "metastable-clusters",
       .title = "Number of metastable clusters on the circle",
@@ -191,4 +191,4 @@ Entry metastable_clusters() {
       .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::metastable_clusters

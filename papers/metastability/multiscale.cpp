@@ -21,7 +21,7 @@
 #include "papers/points.hpp"
 #include "papers/textbook_layer.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::multiscale {
 namespace {
 
 constexpr double kBeta = 30, kRadius = 1e-5, kEnd = 1e5;
@@ -186,7 +186,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry multiscale() {
+Entry entry() {
   return {.id = "multiscale",
           .title = "Three time scales: subspace, clusters, mergers",
           .source = "arXiv 2509.25040",
@@ -196,4 +196,4 @@ Entry multiscale() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::multiscale

@@ -24,7 +24,7 @@
 #include "papers/pictures.hpp"
 #include "papers/points.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::pairing {
 namespace {
 
 constexpr double kRight = std::numbers::pi / 2, kEnd = 0.5;  // angles of a pair
@@ -199,7 +199,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry pairing() {
+Entry entry() {
   return {.id = "pairing",
           .title = "In the limit only the closest pair moves",
           .source = "arXiv 2512.01868, section 5.2; 2509.25040",
@@ -209,4 +209,4 @@ Entry pairing() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::pairing

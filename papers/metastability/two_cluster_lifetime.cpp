@@ -11,7 +11,7 @@
 #include "papers/flow_run.hpp"
 #include "papers/pictures.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::two_cluster_lifetime {
 namespace {
 
 using meanfield::ClusterPair;
@@ -133,7 +133,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry two_cluster_lifetime() {
+Entry entry() {
   return {.id = "two-cluster-lifetime",
           .title = "Two clusters live exponentially long",
           .source = "arXiv 2410.06833, theorem-level",
@@ -143,4 +143,4 @@ Entry two_cluster_lifetime() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::two_cluster_lifetime

@@ -10,7 +10,7 @@
 #include "papers/selection/published_inputs.hpp"
 #include "papers/selection/training_pictures.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::attention_probability {
 namespace {
 
 /// Re-measured with the authors' script: |p| of plain steps (any precision gives it), its smallest
@@ -110,7 +110,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry attention_probability() {
+Entry entry() {
   return {.id = "attention-probability",
           .title = "Attention sharpens, the prompt grows",
           .source = "arXiv 2306.13596, Figure 2",
@@ -120,4 +120,4 @@ Entry attention_probability() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::attention_probability

@@ -10,7 +10,7 @@
 #include "papers/pictures.hpp"
 #include "papers/select_run.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::descent_rates {
 namespace {
 
 constexpr double kNorm = 0.7351361561944;  // |p^mm| of authors-like
@@ -131,7 +131,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry descent_rates() {
+Entry entry() {
   return {.id = "descent-rates",
           .title = "Rates of descent and of saturation",
           .source = "arXiv 2306.13596, 2402.05738",
@@ -142,4 +142,4 @@ Entry descent_rates() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::descent_rates

@@ -12,7 +12,7 @@
 #include "papers/pictures.hpp"
 #include "papers/select_run.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::feasibility {
 namespace {
 
 struct Shape {
@@ -172,7 +172,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry feasibility() {
+Entry entry() {
   return {.id = "feasibility",
           .title = "Which token choices can be separated",
           .source = "arXiv 2306.13596, separability conditions",
@@ -183,4 +183,4 @@ Entry feasibility() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::feasibility

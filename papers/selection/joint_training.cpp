@@ -11,7 +11,7 @@
 #include "papers/select_run.hpp"
 #include "papers/selection/training_pictures.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::joint_training {
 namespace {
 
 /// After 1000 normalised steps, logarithmic arithmetic.
@@ -163,7 +163,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry joint_training() {
+Entry entry() {
   return {.id = "joint-training",
           .title = "Head and prompt together: tight and relaxed",
           .source = "arXiv 2306.13596, Figure 3",
@@ -174,4 +174,4 @@ Entry joint_training() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::joint_training

@@ -11,7 +11,7 @@
 #include "papers/select_run.hpp"
 #include "papers/selection/training_pictures.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::loss_comparison {
 namespace {
 
 constexpr std::array<double, 11> kScores = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 100};
@@ -120,7 +120,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry loss_comparison() {
+Entry entry() {
   return {.id = "loss-comparison",
           .title = "Losses share the limit, not the way",
           .source = "arXiv 2306.13596, appendix (comparison of losses)",
@@ -131,4 +131,4 @@ Entry loss_comparison() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::loss_comparison

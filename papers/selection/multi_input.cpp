@@ -11,7 +11,7 @@
 #include "papers/selection/published_inputs.hpp"
 #include "papers/selection/training_pictures.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::multi_input {
 namespace {
 
 struct Start {
@@ -109,7 +109,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry multi_input() {
+Entry entry() {
   return {.id = "multi-input",
           .title = "Three inputs: one direction for all",
           .source = "arXiv 2306.13596, Figure 1(c)",
@@ -120,4 +120,4 @@ Entry multi_input() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::multi_input

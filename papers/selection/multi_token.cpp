@@ -13,7 +13,7 @@
 #include "papers/select_run.hpp"
 #include "papers/selection/values_and_keys.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::multi_token {
 namespace {
 
 constexpr double kPenalty = 0.15;
@@ -177,7 +177,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry multi_token() {
+Entry entry() {
   return {.id = "multi-token",
           .title = "When a mixture of tokens is best",
           .source = "arXiv 2308.16898, 2403.08081",
@@ -187,4 +187,4 @@ Entry multi_token() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::multi_token

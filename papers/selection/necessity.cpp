@@ -11,7 +11,7 @@
 #include "papers/pictures.hpp"
 #include "papers/select_run.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::necessity {
 namespace {
 
 struct Case {
@@ -132,7 +132,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry necessity() {
+Entry entry() {
   return {.id = "necessity",
           .title = "Directions that do not attract",
           .source = "arXiv 2306.13596, necessity of local optimality; our counterexample for n = 3",
@@ -142,4 +142,4 @@ Entry necessity() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::necessity

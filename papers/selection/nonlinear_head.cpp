@@ -14,7 +14,7 @@
 #include "papers/pictures.hpp"
 #include "papers/selection/values_and_keys.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::nonlinear_head {
 namespace {
 
 struct Case {
@@ -162,7 +162,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry nonlinear_head() {
+Entry entry() {
   return {.id = "nonlinear-head",
           .title = "Nonlinear heads",
           .source = "arXiv 2306.13596, general heads",
@@ -172,4 +172,4 @@ Entry nonlinear_head() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::nonlinear_head

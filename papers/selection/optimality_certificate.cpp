@@ -13,7 +13,7 @@
 #include "papers/select_run.hpp"
 #include "papers/selection/published_inputs.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::optimality_certificate {
 namespace {
 
 struct Case {
@@ -138,7 +138,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry optimality_certificate() {
+Entry entry() {
   return {.id = "optimality-certificate",
           .title = "Optimal, and never reached",
           .source = "arXiv 2306.13596, optimality conditions",
@@ -149,4 +149,4 @@ Entry optimality_certificate() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::optimality_certificate

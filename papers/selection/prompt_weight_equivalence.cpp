@@ -10,7 +10,7 @@
 #include "papers/pictures.hpp"
 #include "papers/select_run.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::prompt_weight_equivalence {
 namespace {
 
 const std::vector<double> kQuery = {0.7, -0.4, 1.1};
@@ -114,7 +114,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry prompt_weight_equivalence() {
+Entry entry() {
   return {.id = "prompt-weight-equivalence",
           .title = "Training W is training the prompt",
           .source = "arXiv 2306.13596, equivalence of p and W",
@@ -124,4 +124,4 @@ Entry prompt_weight_equivalence() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::prompt_weight_equivalence

@@ -11,7 +11,7 @@
 #include "papers/pictures.hpp"
 #include "papers/select_run.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::regularisation_path {
 namespace {
 
 struct Case {
@@ -163,7 +163,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry regularisation_path() {
+Entry entry() {
   return {.id = "regularisation-path",
           .title = "Regularisation paths end in max-margin directions",
           .source = "arXiv 2306.13596, regularisation-path theorems",
@@ -174,4 +174,4 @@ Entry regularisation_path() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::regularisation_path

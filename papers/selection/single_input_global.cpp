@@ -11,7 +11,7 @@
 #include "papers/select_run.hpp"
 #include "papers/selection/training_pictures.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::single_input_global {
 namespace {
 
 constexpr double kHeights[] = {0, 1, 0.5, -0.5, -1, -1.5};
@@ -100,7 +100,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry single_input_global() {
+Entry entry() {
   return {.id = "single-input-global",
           .title = "One input: every start finds the best token",
           .source = "arXiv 2306.13596, Figure 1(a)",
@@ -111,4 +111,4 @@ Entry single_input_global() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::single_input_global

@@ -10,7 +10,7 @@
 #include "papers/select_run.hpp"
 #include "papers/selection/training_pictures.hpp"
 
-namespace attractor::papers {
+namespace attractor::papers::single_input_local {
 namespace {
 
 struct Start {
@@ -121,7 +121,7 @@ Finding run(const Effort& effort) {
 
 }  // namespace
 
-Entry single_input_local() {
+Entry entry() {
   return {.id = "single-input-local",
           .title = "One input: two basins",
           .source = "arXiv 2306.13596, Figure 1(b)",
@@ -132,4 +132,4 @@ Entry single_input_local() {
           .run = run};
 }
 
-}  // namespace attractor::papers
+}  // namespace attractor::papers::single_input_local

@@ -24,7 +24,6 @@ using report::Panel;
 using report::Scale;
 using report::Series;
 
-constexpr double kHalf = 560, kPlot = 330, kEntry = 17;  // pixels
 constexpr std::size_t kPictures = 5;                     // checkpoints shown as pictures
 
 // ---- In words.
@@ -114,17 +113,6 @@ PageFigure token_pictures(const BridgeRecord& r) {
 }
 
 // ---- Curves.
-
-PageFigure plot(std::string id, std::string title, Axis x, Axis y, std::vector<Series> series,
-                std::string caption) {
-  PageFigure result{.figure = {.id = std::move(id), .title = std::move(title), .width = kHalf},
-                    .caption = std::move(caption)};
-  const auto entries =
-      std::count_if(series.begin(), series.end(), [](const Series& s) { return !s.title.empty(); });
-  result.figure.height = kPlot + kEntry * static_cast<double>(entries);
-  result.figure.panels = {Panel{.x = std::move(x), .y = std::move(y), .series = std::move(series)}};
-  return result;
-}
 
 Axis time_axis() { return {.label = "training time t", .scale = Scale::power}; }
 

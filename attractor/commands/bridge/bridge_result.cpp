@@ -20,7 +20,7 @@ std::string digits(double value) {
   return std::isfinite(value) ? fmt::format("{:.6g}", value) : "-";
 }
 
-std::string when(double log_time) {
+std::string reached(double log_time) {
   if (std::isnan(log_time)) return "not reached in this run";
   return std::isinf(log_time) ? "from the start" : fmt::format("at ln t = {:.6g}", log_time);
 }
@@ -38,8 +38,8 @@ std::string words(const BridgeRecord& r) {
       fmt::format("{}, theory |{}^mm| = {}", digits(r.theory.slope), name, digits(r.theory.norm)));
   row("transition to selection",
       fmt::format("|{}| = {}, {}", name, digits(r.theory.transition_norm),
-                  when(r.theory.transition_log_time)));
-  row("all selected weights >= 1/2", when(r.theory.half_log_time));
+                  reached(r.theory.transition_log_time)));
+  row("all selected weights >= 1/2", reached(r.theory.half_log_time));
   text += fmt::format("\n  {:>9} {:>11} {:>11} {:>11} {:>9} {:>9} {:>12} {:>12} {:>12}\n", "ln t",
                       "|" + name + "|=beta", "weight", "bound", "entropy", "clusters",
                       "mean cosine", "energy", "first merge");

@@ -21,7 +21,6 @@ using report::Panel;
 using report::Scale;
 using report::Series;
 
-constexpr double kHalf = 560, kPlot = 340, kEntry = 17;  // pixels
 constexpr double kEmpty = 1e-3;                          // densities below are drawn as this
 constexpr std::size_t kProfiles = 6;
 
@@ -64,26 +63,16 @@ PageFigure profile_figure(const MeanfieldKind& kind, const MeanfieldRecord& r) {
       add_point(series, r.angles[j], std::max(r.density[row][j], kEmpty));
     panel.series.push_back(std::move(series));
   }
-  PageFigure result{
-      .figure = {.id = "profiles", .title = "Density at several times", .width = kHalf},
-      .caption =
-          "The density over the angle, relative to uniform tokens, on a "
-          "logarithmic scale."};
-  if (!kind.spectral)
-    result.caption += " Between the last labels of two crowds it is a mean over the void.";
-  result.figure.height = kPlot + kEntry * static_cast<double>(shown);
-  result.figure.panels = {std::move(panel)};
-  return result;
+  std::string caption =
+      "The density over the angle, relative to uniform tokens, on a logarithmic scale.";
+  if (!kind.spectral) caption += " Between the last labels of two crowds it is a mean over the void.";
+  return plot("profiles", "Density at several times", std::move(panel), std::move(caption));
 }
 
 PageFigure history_figure(std::string id, std::string title, Axis y, Series series,
                           std::string caption) {
-  PageFigure result{
-      .figure = {.id = std::move(id), .title = std::move(title), .width = kHalf, .height = kPlot},
-      .caption = std::move(caption)};
-  result.figure.panels = {
-      Panel{.x = {.label = "time t"}, .y = std::move(y), .series = {std::move(series)}}};
-  return result;
+  return plot(std::move(id), std::move(title), {.label = "time t"}, std::move(y),
+              {std::move(series)}, std::move(caption));
 }
 
 PageFigure order_figure(const MeanfieldRecord& r) {

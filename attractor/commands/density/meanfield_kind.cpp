@@ -10,10 +10,10 @@ namespace attractor::lab {
 
 namespace {
 
-constexpr std::size_t kMostModes = 100'000, kMostLabels = 100'000, kMostHeights = 100;
+constexpr std::size_t kMostGivenModes = 100'000, kMostLabels = 100'000, kMostHeights = 100;
 
 void check_modes(const MeanfieldSetup& p, const MeanfieldKind& kind) {
-  const std::size_t most = kind.geometry == Geometry::circle ? kMostModes : kGivenDegrees;
+  const std::size_t most = kind.geometry == Geometry::circle ? kMostGivenModes : kGivenDegrees;
   if (kind.spectral && p.modes > 0 && (p.modes < 2 || p.modes > most))
     throw Error(fmt::format("modes = {} is not allowed; allowed: 2 to {}", p.modes, most));
 }

@@ -18,17 +18,6 @@ using report::Mark;
 using report::Panel;
 using report::Series;
 
-constexpr double kWidth = 560, kHeight = 400;
-
-PageFigure plot(std::string id, std::string title, Panel panel, std::string caption) {
-  PageFigure result{.figure = {.id = std::move(id), .title = std::move(title)},
-                    .caption = std::move(caption)};
-  result.figure.width = kWidth;
-  result.figure.height = kHeight;
-  result.figure.panels = {std::move(panel)};
-  return result;
-}
-
 /// Two lines along the branch: what is stable solid, what is not dashed.
 template <class Y>
 std::vector<Series> branch_lines(const StationaryRecord& r, const Y& y) {

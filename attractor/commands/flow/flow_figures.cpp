@@ -24,7 +24,6 @@ using report::Panel;
 using report::Scale;
 using report::Series;
 
-constexpr double kHalf = 560, kWide = 1120, kPlot = 330;  // widths, height: pixels
 
 // ---- Against time.
 
@@ -101,10 +100,7 @@ Series against_time(const FlowRecord& record, const TimeAxis& time,
 }
 
 PageFigure framed(std::string id, std::string title, const TimeAxis& time, Axis y) {
-  PageFigure result;
-  result.figure = {.id = std::move(id), .title = std::move(title), .width = kHalf, .height = kPlot};
-  result.figure.panels = {Panel{.x = time.axis, .y = std::move(y)}};
-  return result;
+  return plot(std::move(id), std::move(title), time.axis, std::move(y), {}, {});
 }
 
 // One tick where merges fall on one pixel.
@@ -234,7 +230,7 @@ std::optional<PageFigure> histogram_figure(const FlowRecord& record, const FlowV
   return result;
 }
 
-struct Branch {
+struct TreeBranch {
   double x, y;  // where it was born
   int group;    // -1: of several colours
 };
@@ -273,19 +269,19 @@ std::optional<PageFigure> tree_figure(const FlowRecord& record, const FlowView& 
     child[merge.left] = child[merge.right] = true;
   }
   const std::vector<double> height = leaf_heights(record, child);
-  std::vector<Branch> branches;
+  std::vector<TreeBranch> branches;
   for (std::size_t i = 0; i < n; ++i) branches.push_back({time.axis.low, height[i], view.group[i]});
   std::vector<Series> lines;  // one for each colour, the last for mixed branches
   const double width = std::clamp(90 / static_cast<double>(n), 0.6, 1.6);
   for (const Colour colour : view.palette) lines.push_back(curve(colour, width));
   lines.push_back(curve(report::kGrey, 1.6));
-  const auto draw = [&lines](const Branch& b, double to_x, double to_y) {
+  const auto draw = [&lines](const TreeBranch& b, double to_x, double to_y) {
     Series& s = b.group < 0 ? lines.back() : lines[static_cast<std::size_t>(b.group)];
     for (const auto& [x, y] : {std::pair(b.x, b.y), {to_x, b.y}, {to_x, to_y}, {kNan, kNan}})
       add_point(s, x, y);
   };
   for (const observe::Linkage& merge : record.merges) {
-    const Branch a = branches[merge.left], b = branches[merge.right];
+    const TreeBranch a = branches[merge.left], b = branches[merge.right];
     const double x = std::clamp(time.at(merge.time), time.axis.low, time.axis.high);
     const double y = 0.5 * (a.y + b.y);
     draw(a, x, y);

@@ -20,22 +20,10 @@ using report::Panel;
 using report::Scale;
 using report::Series;
 
-constexpr double kHalf = 560, kPlot = 330, kEntry = 17;  // pixels
 constexpr double kOtherTokens[] = {1e2, 1e4, 1e8};
-constexpr int kPoints = 300;
+constexpr int kContextPoints = 300;
 
 using Quantity = double ContextState::*;
-
-PageFigure plot(std::string id, std::string title, Axis x, Axis y, std::vector<Series> series,
-                std::string caption) {
-  PageFigure result{.figure = {.id = std::move(id), .title = std::move(title), .width = kHalf},
-                    .caption = std::move(caption)};
-  const auto entries =
-      std::count_if(series.begin(), series.end(), [](const Series& s) { return !s.title.empty(); });
-  result.figure.height = kPlot + kEntry * static_cast<double>(entries);
-  result.figure.panels = {Panel{.x = std::move(x), .y = std::move(y), .series = std::move(series)}};
-  return result;
-}
 
 Series dots(report::Colour colour) {
   Series series = curve(colour, 2);
@@ -63,8 +51,8 @@ PageFigure gamma_figure(const ContextLayer& layer, Quantity quantity, std::strin
     other.tokens = tokens;
     Series series = curve(colour, width);
     series.title = "n = " + token_words(tokens);
-    for (int k = 0; k <= kPoints; ++k) {
-      const double gamma = most * k / kPoints;
+    for (int k = 0; k <= kContextPoints; ++k) {
+      const double gamma = most * k / kContextPoints;
       add_point(series, gamma, value(other, gamma, quantity));
     }
     return series;
@@ -112,10 +100,10 @@ PageFigure recipe_figure(const ContextLayer& layer, double trained_tokens, Quant
     Series line = curve(style.colour, style.width);
     line.dashed = style.dashed;
     line.title = name(style.recipe);
-    for (int k = 0; k <= kPoints; ++k) {
+    for (int k = 0; k <= kContextPoints; ++k) {
       ContextLayer at = layer;
       at.tokens =
-          std::clamp(low * std::pow(high / low, static_cast<double>(k) / kPoints), 2.0, high);
+          std::clamp(low * std::pow(high / low, static_cast<double>(k) / kContextPoints), 2.0, high);
       const double beta = logit_scale(style.recipe, at.tokens, at.rho, trained_tokens);
       add_point(line, at.tokens, value(at, beta / std::log(at.tokens), quantity));
     }
@@ -141,8 +129,8 @@ PageFigure map_figure(const ContextLayer& layer, double ContextState::*quantity,
                     .wide = true};
   Series critical = curve(report::kInk, 2);
   critical.dashed = true;
-  for (int k = 0; k <= kPoints; ++k) {
-    const double gamma = 1 + (map.gamma.back() - 1) * k / kPoints;
+  for (int k = 0; k <= kContextPoints; ++k) {
+    const double gamma = 1 + (map.gamma.back() - 1) * k / kContextPoints;
     add_point(critical, 1 - 1 / gamma, gamma);
   }
   const std::string label =

@@ -19,11 +19,11 @@ using meanfield::ClusterHistory;
 using meanfield::ClusterMoment;
 using meanfield::Stability;
 
-constexpr std::size_t kMostModes = 200;  // listed unless more are asked for
+constexpr std::size_t kMostListed = 200;  // listed unless more are asked for
 
 std::size_t listed_modes(const StabilitySetup& p) {
   if (p.modes > 0) return p.modes;
-  return std::clamp<std::size_t>(last_mode(p, 1e-6), 5, kMostModes);
+  return std::clamp<std::size_t>(last_mode(p, 1e-6), 5, kMostListed);
 }
 
 constexpr double kLongest = 1e4;  // e-foldings of a run

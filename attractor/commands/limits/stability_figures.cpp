@@ -64,14 +64,9 @@ PageFigure rate_figure(const StabilitySetup& p) {
                     .high = s.is_unstable() ? 1.15 * top : 0.15 * top},
               .series = {line, dots, fastest},
               .horizontal = {{.at = 0, .colour = report::kInk}}};
-  return {.figure = {.id = "rates",
-                     .title = "Growth of every mode of the uniform state",
-                     .panels = {panel},
-                     .width = 560,
-                     .height = 350},
-          .caption =
+  return plot("rates", "Growth of every mode of the uniform state", std::move(panel),
               "Modes above zero grow, modes below decay; the highest one sets the number "
-              "of clusters. Noise lowers high modes most."};
+              "of clusters. Noise lowers high modes most.");
 }
 
 PageFigure fastest_figure(const StabilitySetup& p) {
@@ -103,14 +98,9 @@ PageFigure fastest_figure(const StabilitySetup& p) {
             .low = far ? 0.7 : 0,
             .high = std::max(4.0, mode.y.back()) * (far ? 1.4 : 1.1)},
       .series = {rule, mode, here}};
-  return {.figure = {.id = "fastest",
-                     .title = "Colder attention, more clusters",
-                     .panels = {panel},
-                     .width = 560,
-                     .height = 400},
-          .caption =
+  return plot("fastest", "Colder attention, more clusters", std::move(panel),
               "The fastest mode against inverse temperature; the dashed rule of thumb, rounded, "
-              "hits it or the second fastest next to it."};
+              "hits it or the second fastest next to it.");
 }
 
 PageFigure observed_figure(const StabilitySetup& p, const std::vector<ClusterHistory>& runs) {

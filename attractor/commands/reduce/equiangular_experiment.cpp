@@ -26,7 +26,7 @@ using report::Axis;
 using report::Scale;
 using report::Series;
 
-constexpr double kMostLevel = 1 - 1e-15;
+constexpr double kMostCosine = 1 - 1e-15;
 
 /// A point of the way: ln t, cosine, ln(1 - cosine).
 struct Point {
@@ -234,22 +234,17 @@ PageFigure cosine_figure(const Asked& a) {
   if (!a.layers.empty()) dots.title = "layers";
   for (std::size_t k = 1; k < a.layers.size(); ++k)
     add_point(dots, std::log10(static_cast<double>(k) * a.step), a.layers[k].cosine);
-  PageFigure result{
-      .figure = {.id = "cosine", .title = "The way to consensus", .width = 560, .height = 370},
-      .caption =
-          "The common cosine of all pairs against time, on a logarithmic axis. Dot: the "
-          "moment asked for; grey: the levels of the table."};
-  if (!a.layers.empty())
-    result.caption =
-        "The common cosine of all pairs: discrete layers (dots) and their limit, the "
-        "flow, at equal depth. Grey: the levels of the table.";
   report::Panel panel{
       .x = {.label = "time t", .scale = Scale::power},
       .y = {.label = "cosine", .low = std::min(0.0, a.problem().cosine0), .high = 1.03},
       .series = {std::move(flow), std::move(dots)}};
   for (const double level : a.levels) panel.horizontal.push_back({.at = level, .dashed = true});
-  result.figure.panels = {std::move(panel)};
-  return result;
+  return plot("cosine", "The way to consensus", std::move(panel),
+              a.layers.empty()
+                  ? "The common cosine of all pairs against time, on a logarithmic axis. Dot: the "
+                    "moment asked for; grey: the levels of the table."
+                  : "The common cosine of all pairs: discrete layers (dots) and their limit, the "
+                    "flow, at equal depth. Grey: the levels of the table.");
 }
 
 /// Straight where the late law is exponential and times are ordinary: a linear time axis.
@@ -273,16 +268,13 @@ PageFigure gap_figure(const Asked& a) {
     const double late = a.flow.log_tail(p.log_time);
     add_point(tail, x(p.log_time), late < std::numbers::ln10 ? late / std::numbers::ln10 : kNan);
   }
-  PageFigure result{
-      .figure = {.id = "gap", .title = "How close to consensus", .width = 560, .height = 370},
-      .caption = linear ? "The gap 1 − cosine on a logarithmic axis: a straight line is "
-                          "exponential decay. Dashed: the law that theory predicts for late times."
-                        : "The gap 1 − cosine on logarithmic axes: a straight line is a power of "
-                          "time. Dashed: the law that theory predicts for late times."};
-  result.figure.panels = {{.x = {.label = "time t", .scale = linear ? Scale::linear : Scale::power},
-                           .y = {.label = "1 − cosine", .scale = Scale::power},
-                           .series = {std::move(tail), std::move(flow)}}};
-  return result;
+  return plot("gap", "How close to consensus",
+              {.label = "time t", .scale = linear ? Scale::linear : Scale::power},
+              {.label = "1 − cosine", .scale = Scale::power}, {std::move(tail), std::move(flow)},
+              linear ? "The gap 1 − cosine on a logarithmic axis: a straight line is exponential "
+                       "decay. Dashed: the law that theory predicts for late times."
+                     : "The gap 1 − cosine on logarithmic axes: a straight line is a power of "
+                       "time. Dashed: the law that theory predicts for late times.");
 }
 
 }  // namespace
@@ -303,7 +295,7 @@ ParameterList list(EquiangularSetup& p) {
       .otherwise("")
       .allow("a number from -300 to 1e299");
   l.add("levels", p.levels, "cosines whose times are asked for")
-      .within(-1, kMostLevel)
+      .within(-1, kMostCosine)
       .allow("comma-separated numbers from -1 to below 1");
   l.add("layers", p.layers, "instead of a time: so many discrete layers, 0: the flow")
       .within(0, 1e6);

@@ -75,7 +75,7 @@ PageFigure angle_figure(const Case& c) {
   Series angle = curve(report::kBlue, 2.4);
   for (const auto& [at, log10_time] : way(c))
     add_point(angle, log10_time, at.angle() * 180 / std::numbers::pi);
-  return half_plot(
+  return plot(
       "angle", "Long rest, sudden merger",
       {.x = {.label = "time t", .scale = Scale::power},
        .y = {.label = "angle between the clusters, degrees", .low = 0},
@@ -99,7 +99,7 @@ PageFigure beta_figure(const Case& c) {
     add_point(formula, pair.beta, log_asymptotic_time(pair, c.from) / kLn10);
   }
   PageFigure figure =
-      half_plot("lifetime", "Lifetime against inverse temperature",
+      plot("lifetime", "Lifetime against inverse temperature",
                 {.x = {.label = "inverse temperature β", .low = 0, .high = most},
                  .y = {.label = "merge time", .scale = Scale::power},
                  .series = {std::move(exact), std::move(formula)}},
@@ -151,15 +151,6 @@ std::string headline(const Case& c, double log_time) {
 Json number_of_log(double log_value) {
   const double value = std::exp(log_value);
   return value == 0 && std::isfinite(log_value) ? Json() : number(value);
-}
-
-PageFigure half_plot(std::string id, std::string title, report::Panel panel, std::string caption) {
-  return {.figure = {.id = std::move(id),
-                     .title = std::move(title),
-                     .panels = {std::move(panel)},
-                     .width = 560,
-                     .height = 380},
-          .caption = std::move(caption)};
 }
 
 ParameterList list(PairSetup& p) {

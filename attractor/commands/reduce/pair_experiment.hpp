@@ -23,7 +23,5 @@ Result ask(const PairSetup& p, const Context& context);
 
 /// e^log_value, or null where that is no double.
 Json number_of_log(double log_value);
-/// A figure of one panel, half as wide as a page.
-PageFigure half_plot(std::string id, std::string title, report::Panel panel, std::string caption);
 
 }  // namespace attractor::lab

@@ -131,7 +131,7 @@ PageFigure growth_figure(const RegularSetup& p) {
   const bool polygon = p.shape == Shape::polygon;
   std::vector<Series> series = {dots};
   if (polygon) series.push_back(line);
-  return half_plot(
+  return plot(
       "growth", "Which deviation grows fastest",
       {.x = {.label = polygon ? "mode j" : "0 neutral, 1 opening, 2 parting, 3 pairing",
              .low = -0.5,
@@ -162,7 +162,7 @@ PageFigure lifetime_figure(const RegularSetup& p) {
     add_point(pair, clusters.beta, log_merge_time(two, angle, merged) / kLn10);
     add_point(formula, clusters.beta, log_asymptotic_time(two, angle) / kLn10);
   }
-  return half_plot("lifetime", "How long the clusters stay apart",
+  return plot("lifetime", "How long the clusters stay apart",
                    {.x = {.label = "inverse temperature β", .low = 0, .high = most},
                     .y = {.label = "time", .scale = Scale::power},
                     .series = {std::move(pair), std::move(formula), std::move(folding)}},
@@ -179,7 +179,7 @@ PageFigure ring_figure(const RegularSetup& p) {
     const double to = p.polar - (p.polar - p.to_polar) * k * k / 4e4;
     add_point(polar, ring_time(clusters, p.polar, to).log() / kLn10, to);
   }
-  return half_plot("ring", "The ring slides to the pole",
+  return plot("ring", "The ring slides to the pole",
                    {.x = {.label = "time t", .scale = Scale::power},
                     .y = {.label = "polar angle, radians", .low = 0},
                     .series = {std::move(polar)}},

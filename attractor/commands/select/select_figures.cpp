@@ -27,8 +27,7 @@ using report::Scale;
 using report::Series;
 using training::MaxMargin;
 
-constexpr double kHalf = 560, kWide = 1120, kPlot = 330, kEntry = 17;  // pixels
-constexpr std::size_t kPoints = 1000;                                  // of a line
+constexpr std::size_t kCurvePoints = 1000;                                  // of a line
 constexpr std::size_t kCells = 4096;                                   // of all heat maps together
 
 // ---- Against time.
@@ -59,7 +58,7 @@ Series against(const SelectRecord& r, const Clock& clock, Colour colour, std::st
                const Value& value) {
   Series series = curve(colour, 2.4);
   series.title = std::move(title);
-  const std::size_t stride = r.series.size() / kPoints + 1;
+  const std::size_t stride = r.series.size() / kCurvePoints + 1;
   for (std::size_t k = 0; k < r.series.size(); ++k)
     if (k % stride == 0 || k + 1 == r.series.size())
       add_point(series, r.series[k].*clock.column, value(k));
@@ -90,18 +89,12 @@ Scale scale_of(const std::vector<Series>& series) {
 }
 
 /// One panel with those of the series that can be drawn; none: no figure.
-std::optional<PageFigure> plot(std::string id, std::string title, Axis x, Axis y,
+std::optional<PageFigure> drawable_plot(std::string id, std::string title, Axis x, Axis y,
                                std::vector<Series> series, std::string caption) {
   std::erase_if(series, [](const Series& s) { return !drawable(s); });
   if (series.empty()) return std::nullopt;
-  PageFigure result{.figure = {.id = std::move(id), .title = std::move(title)},
-                    .caption = std::move(caption)};
-  const auto entries =
-      std::count_if(series.begin(), series.end(), [](const Series& s) { return !s.title.empty(); });
-  result.figure.width = kHalf;
-  result.figure.height = kPlot + kEntry * static_cast<double>(entries);
-  result.figure.panels = {Panel{.x = std::move(x), .y = std::move(y), .series = std::move(series)}};
-  return result;
+  return plot(std::move(id), std::move(title), std::move(x), std::move(y), std::move(series),
+              std::move(caption));
 }
 
 double cosine_to(std::span<const double> a, std::span<const double> b) {
@@ -156,7 +149,7 @@ std::optional<PageFigure> direction_figure(const SelectRecord& r,
         &SelectMoment::relaxed_cosine);
   if (r.label) add(report::kBlue, "v to the label margin", &SelectMoment::head_cosine);
   const Scale scale = scale_of(series);
-  return plot("direction", "Distance to the max-margin directions", clock.axis,
+  return drawable_plot("direction", "Distance to the max-margin directions", clock.axis,
               {.label = "1 − cosine", .scale = scale}, std::move(series),
               std::string("How far directions are from their max-margin solutions") +
                   (r.svm ? "; the movement gets there long before the weights, which carry their "
@@ -215,7 +208,7 @@ std::optional<PageFigure> norm_figure(const SelectRecord& r) {
             "sharpens along a fixed direction."
           : "Once the direction has settled norms grow like ln t; softmax then sharpens along a "
             "fixed direction.";
-  return plot("norm", "Growth of the weights", clock.axis, {.label = "norm", .low = 0},
+  return drawable_plot("norm", "Growth of the weights", clock.axis, {.label = "norm", .low = 0},
               std::move(series), caption);
 }
 
@@ -227,7 +220,7 @@ std::optional<PageFigure> softmax_figure(const SelectRecord& r) {
   if (several)
     series.insert(series.begin(),
                   column(r, clock, report::kSky, "mean over inputs", &SelectMoment::softmax_mean));
-  return plot("softmax", "Weight on the selected tokens", clock.axis,
+  return drawable_plot("softmax", "Weight on the selected tokens", clock.axis,
               {.label = "softmax weight", .low = 0, .high = 1.05}, std::move(series),
               "Softmax weight of the tokens that are selected in the end; 1 is full attention.");
 }
@@ -235,7 +228,7 @@ std::optional<PageFigure> softmax_figure(const SelectRecord& r) {
 std::optional<PageFigure> effective_figure(const SelectRecord& r) {
   const Clock clock = clock_of(r);
   const auto exp_entropy = [&](std::size_t k) { return std::exp(r.series[k].entropy); };
-  return plot("effective", "How many tokens an input looks at", clock.axis,
+  return drawable_plot("effective", "How many tokens an input looks at", clock.axis,
               {.label = "effective tokens", .low = 0},
               {against(r, clock, report::kPurple, "e^{entropy}", exp_entropy),
                column(r, clock, report::kGreen, "1 / Σ s²", &SelectMoment::effective_tokens)},
@@ -246,7 +239,7 @@ std::optional<PageFigure> loss_figure(const SelectRecord& r) {
   const Clock clock = clock_of(r);
   Series loss = column(r, clock, report::kGreen, "", &SelectMoment::loss);
   const Scale scale = scale_of({loss});
-  return plot("loss", "Training loss", clock.axis, {.label = "loss", .scale = scale},
+  return drawable_plot("loss", "Training loss", clock.axis, {.label = "loss", .scale = scale},
               {std::move(loss)}, fmt::format("The {} loss, a mean over inputs.", r.setup.loss));
 }
 
@@ -257,7 +250,7 @@ std::optional<PageFigure> excess_figure(const SelectRecord& r) {
   const bool narrow = high - low < 2 && std::abs(low) < 200;  // powers of ten would be one tick
   if (narrow)
     for (double& y : excess.y) y = std::pow(10, y);
-  return plot("excess", "What is left to gain", clock.axis,
+  return drawable_plot("excess", "What is left to gain", clock.axis,
               {.label = "loss above that of the best tokens",
                .scale = narrow ? Scale::linear : Scale::power,
                .low = narrow ? 0 : kNan},
@@ -392,7 +385,7 @@ std::optional<PageFigure> path_figure(const SelectRecord& r) {
   guide.title = "1 / R";
   for (std::size_t k = 0; k < angle.x.size(); ++k)
     add_point(guide, angle.x[k], angle.y.front() * angle.x.front() / angle.x[k]);
-  return plot("path", "The regularisation path turns to the max-margin direction",
+  return drawable_plot("path", "The regularisation path turns to the max-margin direction",
               {.label = "radius R", .scale = Scale::log},
               {.label = "angle, radians", .scale = Scale::log},
               {std::move(guide), std::move(angle), std::move(marks)},

@@ -61,8 +61,6 @@ std::string digits(double value, int count) {
   return std::isfinite(value) ? fmt::format("{:.{}g}", value, count) : "–";
 }
 
-std::string yes(bool value) { return value ? "yes" : "no"; }
-
 std::string when(const SelectRecord& r, const flow::Time& time) {
   if (r.setup.optimizer == Optimizer::flow) return "t = " + time_text(time);
   return "step " + grouped(static_cast<std::uint64_t>(std::llround(time.value() / r.setup.step)));

@@ -26,9 +26,8 @@ using report::Scale;
 using report::Series;
 using training::MaxMargin;
 
-constexpr double kHalf = 560, kWide = 1120, kPlot = 330, kEntry = 17;  // pixels
 constexpr Colour kOther = 0xd99a7a;                                    // further starts
-constexpr std::size_t kPoints = 1000;                                  // of a line
+constexpr std::size_t kPathPoints = 1000;                                  // of a line
 
 // ---- In the plane of the keys.
 
@@ -232,7 +231,7 @@ struct Radius {
 std::vector<Point> path_of(const SelectRecord& r, const training::Objective& objective,
                            const std::string& block, const Plane& plane) {
   std::vector<Point> path;
-  const std::size_t size = objective.dim(), stride = r.series.size() / kPoints + 1;
+  const std::size_t size = objective.dim(), stride = r.series.size() / kPathPoints + 1;
   for (const training::Block& b : objective.blocks()) {
     if (b.name != block || b.size != plane.axis[0].size()) continue;
     for (std::size_t k = 0; (k + 1) * size <= r.trajectory.size(); ++k)
@@ -449,11 +448,8 @@ std::optional<PageFigure> basin_figure(const SelectRecord& r) {
   const bool map = basins.axes.size() == 2 && basins.side > 0;
   PageFigure result{.figure = {.id = "basins", .title = "Where training ends, start by start"}};
   result.figure.panels = {map ? basin_map(basins) : basin_bars(basins)};
-  const auto entries =
-      std::count_if(result.figure.panels[0].series.begin(), result.figure.panels[0].series.end(),
-                    [](const Series& s) { return !s.title.empty(); });
   result.figure.width = kHalf;
-  result.figure.height = (map ? 500 : kPlot) + kEntry * static_cast<double>(entries);
+  result.figure.height = (map ? 500 : kPlot) + kEntry * entries(result.figure.panels[0].series);
   result.caption =
       map ? "Every dot is a start, its colour the tokens selected in the limit; lines: "
             "their max-margin directions, solid for the best tokens."

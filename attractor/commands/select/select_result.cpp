@@ -24,8 +24,6 @@ void row(Lines& text, std::string_view name, const std::string& value) {
   text += fmt::format("  {:<26} {}\n", name, value);
 }
 
-std::string yes(bool value) { return value ? "yes" : "no"; }
-
 void add_training(const SelectRecord& r, Lines& text) {
   row(text, "status", std::string(flow::name(r.status)));
   row(text, "steps",
