@@ -116,7 +116,7 @@ PreparedSweep start(const SweepOptions& options) {
   if (options.out.empty())
     throw Error("--out is missing: a sweep keeps every unit in a directory, so that it can resume");
   PreparedSweep run{.study = parse_study(read_file(options.study, kMostStudyBytes), options.study),
-               .path = options.out};
+                    .path = options.out};
   if (!options.shard.empty()) run.shard = parse_shard(options.shard);
   run.files_from = fs::current_path().string();
   if (ranks::rank() != 0) return run;

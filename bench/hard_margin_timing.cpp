@@ -23,9 +23,9 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/threads.hpp"
+#include "attractor/files/npy.hpp"
 #include "attractor/solve/hard_margin.hpp"
 #include "attractor/solve/margin_status.hpp"
-#include "attractor/files/npy.hpp"
 #include "bench/timing.hpp"
 
 namespace attractor {

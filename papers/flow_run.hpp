@@ -9,8 +9,8 @@
 
 namespace attractor::papers {
 
-using lab::FlowSetup;
 using lab::FlowRecord;
+using lab::FlowSetup;
 
 /// If it was stopped the record is of no use, but has a series and a snapshot.
 FlowRecord flow_of(const FlowSetup& parameters, const Effort& effort);

@@ -13,14 +13,13 @@
 namespace attractor::papers {
 
 using lab::SelectMoment;
-using lab::SelectSetup;
 using lab::SelectRecord;
+using lab::SelectSetup;
 
 SelectRecord select(const SelectSetup& parameters, const Effort& effort);
 /// The same from another start and for a problem without a name: training, its moments, and the
 /// max-margin solution of the tokens it selects; no theory beyond that.
-SelectRecord train(const SelectSetup& parameters, training::Problem problem,
-                   const Effort& effort);
+SelectRecord train(const SelectSetup& parameters, training::Problem problem, const Effort& effort);
 /// "multi,seed=3"
 training::Problem example_named(const std::string& name);
 

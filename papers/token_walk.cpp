@@ -23,8 +23,7 @@ std::vector<std::vector<double>> states_of(const Walk& walk, const Effort& effor
   hooks.output = [&](const flow::Time&, std::span<const double> state) {
     states.emplace_back(state.begin(), state.end());
   };
-  const flow::Status status =
-      flow::run(flow, flow::tableau(walk.stepper), plan, progress, hooks);
+  const flow::Status status = flow::run(flow, flow::tableau(walk.stepper), plan, progress, hooks);
   const bool short_of = reached && status == flow::Status::too_many_steps;
   if (reached) *reached = short_of ? progress.time.value() : walk.times.back();
   if (status != flow::Status::complete && !short_of && !effort.context.stopped())

@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include "attractor/attention/rule.hpp"
 #include "attractor/attention/mask.hpp"
+#include "attractor/attention/rule.hpp"
 #include "attractor/attention/sinkhorn.hpp"
 
 namespace attractor {

@@ -13,8 +13,8 @@
 #include <span>
 #include <vector>
 
-#include "attractor/attention/rule.hpp"
 #include "attractor/attention/mask.hpp"
+#include "attractor/attention/rule.hpp"
 
 namespace attractor {
 

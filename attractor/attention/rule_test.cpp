@@ -97,8 +97,7 @@ TEST(Rule, HardmaxSharesTiesAndItsTieRuleHasNoScale) {
 // theory.md A9: x <- x + tau (x_j* - x), j* = argmax <x_i, B x_j>.
 std::vector<double> frank_wolfe(double sign, double tau, int steps, double tie) {
   std::vector<double> x = {2, 0, -1.5, 1.2, -0.5, -1.8, 0.3, 0.2, 0.5, -0.4, -0.2, 0.6};
-  const AttentionLayer layer{
-      .rule = Rule::hardmax, .beta = sign, .dim = 2, .tie_tolerance = tie};
+  const AttentionLayer layer{.rule = Rule::hardmax, .beta = sign, .dim = 2, .tie_tolerance = tie};
   for (int k = 0; k < steps; ++k) {
     const LayerOutput out = attended(layer, x);
     for (std::size_t i = 0; i < x.size(); ++i) x[i] += tau * out.pull[i];
@@ -152,8 +151,10 @@ TEST(Rule, RowsWithoutWeightGiveZero) {
 }
 
 TEST(Rule, NamesGoBothWays) {
-  for (const Rule rule : every<Rule>()) EXPECT_EQ(named<Rule>("rule of attention", name(rule)), rule);
-  for (const RadialKernel k : every<RadialKernel>()) EXPECT_EQ(named<RadialKernel>("radial kernel", name(k)), k);
+  for (const Rule rule : every<Rule>())
+    EXPECT_EQ(named<Rule>("rule of attention", name(rule)), rule);
+  for (const RadialKernel k : every<RadialKernel>())
+    EXPECT_EQ(named<RadialKernel>("radial kernel", name(k)), k);
   EXPECT_THROW(named<Rule>("rule of attention", "softmin"), Error);
   EXPECT_THROW(named<RadialKernel>("radial kernel", ""), Error);
 }

@@ -18,8 +18,7 @@ std::optional<std::size_t> place_of(std::string_view name,
 
 void refuse_name(std::string_view what, std::string_view name,
                  std::span<const std::string_view> allowed) {
-  throw Error(
-      fmt::format("{} '{}' is unknown; allowed: {}", what, name, fmt::join(allowed, ", ")));
+  throw Error(fmt::format("{} '{}' is unknown; allowed: {}", what, name, fmt::join(allowed, ", ")));
 }
 
 }  // namespace attractor

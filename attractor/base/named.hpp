@@ -20,11 +20,8 @@ namespace attractor {
 
 template <class E>
 concept NamedEnum = std::is_enum_v<E> && requires(E e) {
-                                           {
-                                             names(e)
-                                             } -> std::convertible_to<
-                                                 std::span<const std::string_view>>;
-                                         };
+  { names(e) } -> std::convertible_to<std::span<const std::string_view>>;
+};
 
 template <NamedEnum E>
 std::string_view name(E e) {

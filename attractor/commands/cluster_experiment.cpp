@@ -78,8 +78,7 @@ std::pair<std::string, std::string> axis_labels(std::size_t dim) {
 
 PageFigure scatter_figure(const Sketch& sketch) {
   FlowRecord record;
-  record.setup.space =
-      sketch.on_sphere ? depth::Geometry::sphere : depth::Geometry::euclidean;
+  record.setup.space = sketch.on_sphere ? depth::Geometry::sphere : depth::Geometry::euclidean;
   record.tokens = sketch.labels.size();
   record.dim = sketch.dim;
   record.snapshots = {{flow::Time(0), sketch.rows, sketch.labels, {}}};
@@ -239,9 +238,7 @@ ParameterList list(ClusterSetup& p) {
   l.add("labels-out", p.labels_out, "the cluster of each point, from 0")
       .allow("name of a .npy file")
       .written();
-  l.add("modes-out", p.modes_out, "the modes, clusters x d")
-      .allow("name of a .npy file")
-      .written();
+  l.add("modes-out", p.modes_out, "the modes, clusters x d").allow("name of a .npy file").written();
   return l;
 }
 

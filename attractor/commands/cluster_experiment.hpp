@@ -1,6 +1,7 @@
 // `attractor cluster`: a user's own points, clustered by the modes of their kernel density
 // (depth/mean_shift/mean_shift.hpp), in R^d or on the sphere. Labels and modes are outputs of the
-// result, if asked for: labels are whole numbers from 0, the largest cluster first, stored as float64.
+// result, if asked for: labels are whole numbers from 0, the largest cluster first, stored as
+// float64.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ enum class PointSpace { euclidean, sphere };
 std::span<const std::string_view> names(PointSpace);
 
 struct ClusterSetup {
-  ArrayInput points;                     // n x d
+  ArrayInput points;  // n x d
   PointSpace space = PointSpace::euclidean;
   std::optional<double> bandwidth{}, beta{};  // beta = bandwidth^-2: at most one of them
   std::optional<std::uint64_t> seeds = 2000;  // points that climb; none: all

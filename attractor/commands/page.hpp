@@ -19,8 +19,8 @@ struct PageFigure {
   bool beside = false;  // stands beside the picture of the page
 };
 
-/// Widths of figures that stand beside another or alone, height of a panel, and of each entry of its
-/// legend: pixels.
+/// Widths of figures that stand beside another or alone, height of a panel, and of each entry of
+/// its legend: pixels.
 inline constexpr double kHalf = 560, kWide = 1120, kPlot = 330, kEntry = 17;
 inline constexpr double kSquare = 520;  // height of a panel whose axes have one scale
 

@@ -28,7 +28,10 @@ std::string toml_text(const ParameterList& parameters, const RunOrigin& origin) 
     const Json value = p.json();
     // JSON's texts and numbers are TOML's, but for infinity (no quotes) and beyond 2^63 (quotes).
     const bool wide = value.is_number_unsigned() && value.get<std::uint64_t>() >> 63 != 0;
-    const std::string plain = p.text() == "inf" && !value.is_number() && !std::holds_alternative<std::string*>(p.target) ? "inf" : value.dump();
+    const std::string plain =
+        p.text() == "inf" && !value.is_number() && !std::holds_alternative<std::string*>(p.target)
+            ? "inf"
+            : value.dump();
     text += fmt::format("{} = {}\n", p.name, wide ? '"' + plain + '"' : plain);
   }
   text += fmt::format("started-in = {}\n[inputs]\n", quoted(origin.started_in));

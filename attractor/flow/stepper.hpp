@@ -1,6 +1,7 @@
 // One step of a Runge-Kutta method with retraction: every stage point is put back onto the space,
 // and the drift there is tangent, so the ambient method keeps its order on the sphere. Memory:
-// one state and the stages that are needed at the same time (Tableau::places). Stage updates are fused: one pass over memory for each stage.
+// one state and the stages that are needed at the same time (Tableau::places). Stage updates are
+// fused: one pass over memory for each stage.
 #pragma once
 
 #include <functional>

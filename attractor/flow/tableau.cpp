@@ -95,8 +95,8 @@ std::span<const std::string_view> names(Method) {
 }
 
 Tableau tableau(Method method) {
-  constexpr Tableau (*kTableaux[])() = {dormand_prince, bogacki_shampine, dormand_prince_8, layers,
-                                        euler,          rk4,              euler_maruyama};
+  constexpr Tableau (*kTableaux[])() = {
+      dormand_prince, bogacki_shampine, dormand_prince_8, layers, euler, rk4, euler_maruyama};
   return kTableaux[static_cast<std::size_t>(method)]();
 }
 

@@ -14,8 +14,8 @@
 namespace attractor::meanfield {
 namespace {
 
-constexpr std::size_t kPartialSum = 1024;   // tokens of one partial sum: fixed, so sums are too
-constexpr std::size_t kLanes = 8;      // tokens worked on at once
+constexpr std::size_t kPartialSum = 1024;  // tokens of one partial sum: fixed, so sums are too
+constexpr std::size_t kLanes = 8;          // tokens worked on at once
 constexpr double kNegligibleMode = 1e-18;  // of lambda_k / lambda_0, K^2 times that is rounding
 
 using Lanes = double[kLanes];

@@ -9,7 +9,6 @@
 namespace attractor::meanfield {
 namespace {
 
-
 struct Stretch {
   double begin, end, mass;
 };
@@ -17,7 +16,8 @@ struct Stretch {
 std::vector<Stretch> stretches(std::vector<double> angles, std::span<const double> weights,
                                bool around) {
   if (around)
-    for (double& a : angles) a -= 2 * std::numbers::pi * std::floor((a + std::numbers::pi) / (2 * std::numbers::pi));
+    for (double& a : angles)
+      a -= 2 * std::numbers::pi * std::floor((a + std::numbers::pi) / (2 * std::numbers::pi));
   std::vector<std::size_t> rank(angles.size());
   std::iota(rank.begin(), rank.end(), std::size_t{0});
   std::sort(rank.begin(), rank.end(),
@@ -29,7 +29,8 @@ std::vector<Stretch> stretches(std::vector<double> angles, std::span<const doubl
   if (around) {  // over the seam at pi
     const double first = angles[rank.front()], last = angles[rank.back()];
     const double mass = 0.5 * (weights[rank.front()] + weights[rank.back()]);
-    const double gap = first + 2 * std::numbers::pi - last, share = gap > 0 ? (std::numbers::pi - last) / gap : 0.5;
+    const double gap = first + 2 * std::numbers::pi - last,
+                 share = gap > 0 ? (std::numbers::pi - last) / gap : 0.5;
     result.push_back({last, std::numbers::pi, share * mass});
     result.push_back({-std::numbers::pi, first, (1 - share) * mass});
   }
@@ -68,7 +69,8 @@ std::vector<Stretch> stretches(const AngleMarkers& markers) {
 }  // namespace
 
 std::vector<double> marker_density(const AngleMarkers& markers, std::size_t bins) {
-  std::vector<double> density = binned(stretches(markers), markers.around ? -std::numbers::pi : 0, std::numbers::pi, bins);
+  std::vector<double> density =
+      binned(stretches(markers), markers.around ? -std::numbers::pi : 0, std::numbers::pi, bins);
   for (double& m : density) m *= static_cast<double>(bins);
   return density;
 }

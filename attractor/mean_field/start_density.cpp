@@ -42,7 +42,8 @@ std::size_t panels(double sharpness) {
 std::function<double(double)> tabulated_quantile(const std::function<double(double)>& density,
                                                  double sharpness) {
   // A copy of the table for each law is shared by all copies of the law.
-  const auto table = std::make_shared<InverseCdf>(density, -std::numbers::pi, std::numbers::pi, panels(sharpness));
+  const auto table =
+      std::make_shared<InverseCdf>(density, -std::numbers::pi, std::numbers::pi, panels(sharpness));
   return [table](double u) { return (*table)(u); };
 }
 
@@ -133,7 +134,9 @@ CircleLaw wrapped_cauchy(double order) {
 CircleLaw labelled_map(double amplitude) {
   require(std::abs(amplitude) < 1, "amplitude", amplitude, "between -1 and 1");
   CircleLaw law;
-  law.quantile = [=](double u) { return 2 * std::numbers::pi * u + amplitude * std::sin(2 * std::numbers::pi * u); };
+  law.quantile = [=](double u) {
+    return 2 * std::numbers::pi * u + amplitude * std::sin(2 * std::numbers::pi * u);
+  };
   law.density = [=](double angle) {
     double turn = angle;  // of Kepler's equation turn + A sin turn = angle
     for (int step = 0; step < 100; ++step) {
@@ -189,7 +192,8 @@ WeightedPoints circle_markers(const CircleLaw& law, std::size_t count, double sm
   bool thin = !law.density;
   double total = 0;
   for (std::size_t i = 0; i < count && !thin; ++i) {
-    const double angle = 2 * std::numbers::pi * (static_cast<double>(i) + 0.5) / n - std::numbers::pi;
+    const double angle =
+        2 * std::numbers::pi * (static_cast<double>(i) + 0.5) / n - std::numbers::pi;
     const double density = law.density(angle);
     thin = !(density >= smallest);
     if (!(density > kNothing)) continue;
@@ -266,9 +270,10 @@ InverseCdf polar_angles(const ZonalLaw& law) {
   const std::size_t count = panels(law.sharpness + std::sqrt(power));
   double top = -kInfinity;
   for (std::size_t p = 0; p < count; ++p)
-    top = std::max(top,
-                   log_weight(std::numbers::pi * (static_cast<double>(p) + 0.5) / static_cast<double>(count)));
-  return {[=](double angle) { return std::exp(log_weight(angle) - top); }, 0, std::numbers::pi, count};
+    top = std::max(top, log_weight(std::numbers::pi * (static_cast<double>(p) + 0.5) /
+                                   static_cast<double>(count)));
+  return {[=](double angle) { return std::exp(log_weight(angle) - top); }, 0, std::numbers::pi,
+          count};
 }
 
 WeightedPoints equal_markers(const ZonalLaw& law, std::size_t count) {

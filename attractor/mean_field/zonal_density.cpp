@@ -48,8 +48,8 @@ ZonalDensity::ZonalDensity(const ZonalAttention& attention, const ModePlan& degr
   if (attention.dim < 2)
     throw Error(fmt::format("dim = {} is not allowed; allowed: at least 2", attention.dim));
   if (degrees.modes < 2 || degrees.modes > kMostZonalDegrees)
-    throw Error(
-        fmt::format("modes = {} is not allowed; allowed: 2 to {}", degrees.modes, kMostZonalDegrees));
+    throw Error(fmt::format("modes = {} is not allowed; allowed: 2 to {}", degrees.modes,
+                            kMostZonalDegrees));
   make_tables();
 }
 

@@ -15,9 +15,9 @@
 namespace attractor::meanfield {
 namespace {
 
-constexpr double kFall = 4, kStride = 1;  // longest piece in x and in z
-constexpr double kNegligibleShare = 1e-18;     // share of an integral that may be left out
-constexpr double kUnderflow = 745;        // e^{-745} is 0
+constexpr double kFall = 4, kStride = 1;    // longest piece in x and in z
+constexpr double kNegligibleShare = 1e-18;  // share of an integral that may be left out
+constexpr double kUnderflow = 745;          // e^{-745} is 0
 using NoPromotion = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
 
 /// What a clock ticks at a distance u below its start, relative to the start.

@@ -15,7 +15,7 @@ namespace attractor::meanfield {
 namespace {
 
 constexpr double kNegligibleTerm = 1e-18;  // relative to a sum of doubles
-constexpr double kSteep = 600;         // exponents above are taken out of the density
+constexpr double kSteep = 600;             // exponents above are taken out of the density
 
 // ---- A panel: Gauss points on (0, 1), weights, and partial[i][j] = int_0^{c_i} of the j-th
 // Lagrange polynomial, by which the integral up to every point is known too.

@@ -13,8 +13,8 @@
 namespace attractor::meanfield {
 namespace {
 
-constexpr double kLongest = 1e4;  // ln r
-constexpr double kSteepPower = 600;    // exponents above are kept as logarithms
+constexpr double kLongest = 1e4;     // ln r
+constexpr double kSteepPower = 600;  // exponents above are kept as logarithms
 constexpr double kStopped = 1e-17;
 
 /// beta r^2 w, where r^2 overflows too.

@@ -13,8 +13,8 @@
 namespace attractor {
 namespace {
 
-constexpr std::size_t kSmall = 256;  // below: one cell, every token looks at every other
-constexpr std::size_t kCellAxes = 3;     // cells divide at most this many coordinates
+constexpr std::size_t kSmall = 256;   // below: one cell, every token looks at every other
+constexpr std::size_t kCellAxes = 3;  // cells divide at most this many coordinates
 using Cell = std::array<std::int64_t, kCellAxes>;
 
 struct CellHash {

@@ -33,8 +33,8 @@ struct Start {
   std::size_t mode = 2;      // circle: theta = 2 pi u + amplitude cos(2 pi mode u - phase),
   double amplitude = 1e-3;   //         u = (i + 1/2) / n
   double phase = 0;
-  std::vector<double> angles{};   // angles: positions on the circle, radians
-  const Array* given = nullptr;   // file: n x d, a row for each token
+  std::vector<double> angles{};  // angles: positions on the circle, radians
+  const Array* given = nullptr;  // file: n x d, a row for each token
   std::string given_name = "the array";
 };
 

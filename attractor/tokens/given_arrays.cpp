@@ -31,8 +31,8 @@ bool fits(std::span<const std::size_t> shape, std::span<const std::size_t> wante
   });
 }
 
-/// Divides by the largest entry first, so that no square overflows or vanishes. What has unit length
-/// to rounding stays as it is: the tokens of an earlier run are the same ones, bit for bit.
+/// Divides by the largest entry first, so that no square overflows or vanishes. What has unit
+/// length to rounding stays as it is: the tokens of an earlier run are the same ones, bit for bit.
 void normalise(std::span<double> row, std::size_t index, const std::string& name) {
   const double rounding = 4 * std::numeric_limits<double>::epsilon() *
                           std::sqrt(static_cast<double>(row.size()));  // of sums so long

@@ -16,8 +16,8 @@ void require_finite(const Array& array, const std::string& name);
 /// Euclidean length; a row of zeros has none and is refused.
 Array tokens_of(Array array, const std::string& name, bool unit_length);
 
-/// Weights of this shape (0: any size from 1), all finite; a first axis of length 1 may be left out.
-/// `axes` are their names in messages, "(heads, rank, dim)". The answer has the whole shape.
+/// Weights of this shape (0: any size from 1), all finite; a first axis of length 1 may be left
+/// out. `axes` are their names in messages, "(heads, rank, dim)". The answer has the whole shape.
 Array weights_of(Array array, const std::string& name, const std::vector<std::size_t>& shape,
                  const std::string& axes);
 

@@ -16,8 +16,9 @@ namespace {
 
 using report::Panel;
 
-constexpr std::array kSchemes = {Normalisation::post, Normalisation::ngpt, Normalisation::mix,
-                                 Normalisation::peri, Normalisation::pre, Normalisation::ln_scaling};
+constexpr std::array kSchemes = {Normalisation::post, Normalisation::ngpt,
+                                 Normalisation::mix,  Normalisation::peri,
+                                 Normalisation::pre,  Normalisation::ln_scaling};
 constexpr int kOutputs = 40;
 
 struct Band {
@@ -109,8 +110,9 @@ std::vector<PageFigure> figures(const std::vector<Band>& bands, const std::vecto
            .y = {.label = "1 − cosine", .scale = report::Scale::log, .low = 1e-12, .high = 1}};
   for (std::size_t s = 0; s < kSchemes.size(); ++s) {
     const report::Colour colour = report::kPalette[s];
-    report::Series middle = line(std::string(name(kSchemes[s])), colour, 2.4), low = line("", colour, 1, true),
-                   high = line("", colour, 1, true), fall = line(middle.title, colour);
+    report::Series middle = line(std::string(name(kSchemes[s])), colour, 2.4),
+                   low = line("", colour, 1, true), high = line("", colour, 1, true),
+                   fall = line(middle.title, colour);
     middle.x = low.x = high.x = bands[s].time;
     middle.y = bands[s].middle, low.y = bands[s].low, high.y = bands[s].high;
     random.series.insert(random.series.end(), {middle, low, high});
@@ -161,8 +163,7 @@ Finding run(const Effort& effort) {
     const Band& b = bands.back();
     table.labels.emplace_back(name(scheme));
     table.rows.push_back({b.low.back(), b.middle.back(), b.high.back(), b.layers});
-    effort.context.tell(static_cast<double>(s + 1) / kSchemes.size(),
-                        std::string(name(scheme)));
+    effort.context.tell(static_cast<double>(s + 1) / kSchemes.size(), std::string(name(scheme)));
   }
   finding.checks = late_checks(decays);
   const auto middle = [&](std::size_t s) { return bands[s].middle.back(); };

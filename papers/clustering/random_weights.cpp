@@ -40,7 +40,8 @@ Head head_of(const RandomWeights& w, std::uint64_t seed, std::uint64_t period) {
 std::vector<double> script_end(const RandomWeights& w, double beta, double time, std::uint64_t seed,
                                const Effort& effort) {
   const FlowSetup p = flow_setup(w, beta, kStep, seed);
-  Walk walk{.tokens = flow_of(p, effort).snapshots.front().positions, .stepper = flow::Method::layers};
+  Walk walk{.tokens = flow_of(p, effort).snapshots.front().positions,
+            .stepper = flow::Method::layers};
   walk.architecture.layer.dim = kDim;
   walk.architecture.layer.beta = p.beta;
   const double period = w.redraw > 0 ? w.redraw : time;
@@ -81,10 +82,10 @@ std::string RandomWeights::words() const {
                      redraw > 0 ? ", redrawn" : "");
 }
 
-FlowSetup flow_setup(const RandomWeights& w, double beta, double time,
-                               std::uint64_t seed) {
+FlowSetup flow_setup(const RandomWeights& w, double beta, double time, std::uint64_t seed) {
   const double dim = static_cast<double>(kDim);
-  const double scale = w.kind == WeightKind::goe && w.value != WeightKind::identity ? std::sqrt(dim / (dim + 1)) : 1;
+  const double scale =
+      w.kind == WeightKind::goe && w.value != WeightKind::identity ? std::sqrt(dim / (dim + 1)) : 1;
   FlowSetup p;
   p.tokens = kDim;
   p.dim = kDim;

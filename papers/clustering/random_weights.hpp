@@ -17,18 +17,17 @@
 namespace attractor::papers {
 
 struct RandomWeights {
-  WeightKind kind;                            // of B: gaussian, wigner or goe
-  WeightKind value = WeightKind::identity;    // V: identity, qk or minus_qk
-  double redraw = 0;    // period; 0: never
-  bool script = false;  // V = +-B^T instead of +-B; normal Wigner
+  WeightKind kind;                          // of B: gaussian, wigner or goe
+  WeightKind value = WeightKind::identity;  // V: identity, qk or minus_qk
+  double redraw = 0;                        // period; 0: never
+  bool script = false;                      // V = +-B^T instead of +-B; normal Wigner
   std::string words() const;
 };
 
 inline constexpr std::size_t kWeightsDim = 32;  // and as many tokens
 
 /// The published scheme up to a time of the paper, with one output.
-FlowSetup flow_setup(const RandomWeights& weights, double beta, double time,
-                               std::uint64_t seed);
+FlowSetup flow_setup(const RandomWeights& weights, double beta, double time, std::uint64_t seed);
 
 /// Span dimension as the scripts have it: Gram eigenvalues above 1e-3, as they are.
 double script_span(std::span<const double> tokens);

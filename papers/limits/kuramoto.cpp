@@ -83,7 +83,8 @@ Finding run(const Effort& effort) {
       if (o.time <= 3) worst = std::max(worst, std::abs(o.order_parameter - exact_order(o.time)));
     if (records.empty()) records.push_back(std::move(record));
   }
-  for (const auto& [rule, beta] : {std::pair{Rule::unnormalised, 1.0}, {Rule::softmax, 1.0}, {Rule::softmax, 4.0}})
+  for (const auto& [rule, beta] :
+       {std::pair{Rule::unnormalised, 1.0}, {Rule::softmax, 1.0}, {Rule::softmax, 4.0}})
     records.push_back(wrapped_cauchy(rule, beta, effort));
   struct Row {
     Rule rule;

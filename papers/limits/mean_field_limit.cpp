@@ -92,17 +92,17 @@ Finding run(const Effort& effort) {
                last = sample.error.back() / sample.rms.back();
   // The slope of three equally spaced points is that of the outer ones.
   const double error = std::hypot(first, last) / (log_n.back() - log_n.front());
-  finding.checks = {
-      near("slope of the rms first moment in ln n", value(finding.answer, "slope"), -0.5,
-           3 * value(finding.answer, "slope_error")),
-      near("slope of the mean W1 in ln n", value(finding.answer, "w1_slope"), -0.5,
-           3 * value(finding.answer, "w1_slope_error")),
-      near("slope for tokens moved by the kernel", fit, -0.5, 3 * error),
-      near("|m_1| of the density at beta = 1, t = 1", value(finding.answer, "order_parameter"),
-           truth, 1e-9),
-      near("the same of 256 labels moved by the kernel", labelled_order(Rule::softmax, 1, 1, effort), truth,
-           1e-9),
-      near("the same at beta = 4", labelled_order(Rule::softmax, 4, 1, effort), 0.2958528176843, 1e-9)};
+  finding.checks = {near("slope of the rms first moment in ln n", value(finding.answer, "slope"),
+                         -0.5, 3 * value(finding.answer, "slope_error")),
+                    near("slope of the mean W1 in ln n", value(finding.answer, "w1_slope"), -0.5,
+                         3 * value(finding.answer, "w1_slope_error")),
+                    near("slope for tokens moved by the kernel", fit, -0.5, 3 * error),
+                    near("|m_1| of the density at beta = 1, t = 1",
+                         value(finding.answer, "order_parameter"), truth, 1e-9),
+                    near("the same of 256 labels moved by the kernel",
+                         labelled_order(Rule::softmax, 1, 1, effort), truth, 1e-9),
+                    near("the same at beta = 4", labelled_order(Rule::softmax, 4, 1, effort),
+                         0.2958528176843, 1e-9)};
   finding.answer.headline = fmt::format(
       "The distance of n tokens from the density falls with exponent {:.3f} ± {:.3f} (first "
       "moment) and {:.3f} ± {:.3f} (W_{{1}}); theory −1/2.",

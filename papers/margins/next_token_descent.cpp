@@ -162,8 +162,7 @@ Descent descend(const Corpus& corpus, int decades, const Effort& effort) {
   Descent d{.corpus = corpus, .theory = graph_svm_of(corpus)};
   // Its loss plays no part: losses of the library have one head for all inputs.
   const training::Problem problem = problem_of(corpus);
-  const training::Objective objective(problem, training::Loss::linear,
-                                      training::Train::W);
+  const training::Objective objective(problem, training::Loss::linear, training::Train::W);
   std::vector<double> w = objective.start();
   training::Evaluation e;
   for (int k = 0, step = 0; k <= 16 * decades && !effort.context.stopped(); ++k) {

@@ -98,7 +98,8 @@ Table train_some(std::uint64_t problems, const Effort& effort) {
       .title = "Effective rank (tr W W^{T})^{2} / tr (W W^{T})^{2} after 2000 normalised steps",
       .columns = {"seed", "W", "frobenius_solution", "KQ", "nuclear_solution"}};
   for (std::uint64_t seed = 0; seed < problems && !effort.context.stopped(); ++seed) {
-    const SelectRecord w = descend(training::Train::W, seed, effort), f = descend(training::Train::KQ, seed, effort);
+    const SelectRecord w = descend(training::Train::W, seed, effort),
+                       f = descend(training::Train::KQ, seed, effort);
     table.rows.push_back({static_cast<double>(seed), effective_rank(w.attention, 10),
                           effective_rank(w.svm->solution, 10), effective_rank(f.attention, 10),
                           effective_rank(f.svm->solution, 10)});

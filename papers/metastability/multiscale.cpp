@@ -49,8 +49,7 @@ Moment measured(double time, std::span<const double> state, std::span<const doub
 }
 
 std::vector<double> start(const Effort& effort) {
-  return make_tokens({.tokens = effort.quick ? 2000U : 10'000U, .dim = 3})
-      .data;
+  return make_tokens({.tokens = effort.quick ? 2000U : 10'000U, .dim = 3}).data;
 }
 
 struct Run {

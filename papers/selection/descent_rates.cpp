@@ -114,7 +114,8 @@ Finding run(const Effort& effort) {
   const double growth = (flows.rows[3][1] - flows.rows[2][1]) / 200;
   finding.checks.push_back(
       near("flow: d|p| / d ln t from 200 to 400 against |p^mm|", growth, kNorm, 1e-4));
-  const SelectRecord from = flow(training::Loss::linear, 1000, effort), to = flow(training::Loss::linear, 2000, effort);
+  const SelectRecord from = flow(training::Loss::linear, 1000, effort),
+                     to = flow(training::Loss::linear, 2000, effort);
   if (effort.context.stopped()) return {};
   const double slope = saturation_slope(from, to);
   finding.checks.push_back(near_relative(

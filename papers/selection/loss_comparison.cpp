@@ -89,7 +89,8 @@ Finding run(const Effort& effort) {
       const Case& c = kCases[of];
       runs.push_back({of, kScores[k], select(parameters(c.name, kScores[k]), effort)});
       SelectSetup late = parameters(c.name, kScores[k]);
-      late.optimizer = lab::Optimizer::flow, late.log10_time = effort.quick ? 300 : 2000, late.outputs = 2;
+      late.optimizer = lab::Optimizer::flow, late.log10_time = effort.quick ? 300 : 2000,
+      late.outputs = 2;
       const SelectRecord limit = select(late, effort);
       if (effort.context.stopped()) return {};
       const SelectRecord& r = runs.back().record;

@@ -24,12 +24,12 @@ struct Case {
 };
 /// Squared norms for keys (-0.1, 1), (1, 0), (0, 0): 100/101, 1, 2.21, up to the rounding of 0.1.
 const Case kCases[] = {{"single-local", {0}, {}, "", 100.0 / 101},
-                           {"single-local", {1}, {}, "1", 1},
-                           {"single-local", {2}, {}, "", 2.21},
-                           {"joint-tight", {1, 1, 1}, {}, "17/9", 17.0 / 9},
-                           {"joint-relaxed", {1, 1, 1}, {}, "13/8", 13.0 / 8},
-                           {"joint-relaxed", {1, 1, 1}, {2}, "1", 1},
-                           {"authors-like", {0, 0, 0}, {}, "", 0.7351361561944 * 0.7351361561944}};
+                       {"single-local", {1}, {}, "1", 1},
+                       {"single-local", {2}, {}, "", 2.21},
+                       {"joint-tight", {1, 1, 1}, {}, "17/9", 17.0 / 9},
+                       {"joint-relaxed", {1, 1, 1}, {}, "13/8", 13.0 / 8},
+                       {"joint-relaxed", {1, 1, 1}, {2}, "1", 1},
+                       {"authors-like", {0, 0, 0}, {}, "", 0.7351361561944 * 0.7351361561944}};
 /// The authors' three inputs: in fractions of thirty digits, this is |p^mm|.
 constexpr double kMultiNorm = 0.8617868586220678;
 constexpr double kNorm = 0.7351361561944;
@@ -42,8 +42,7 @@ void prove(const Case& c, const Effort& effort, Finding& finding, Table& table) 
   p.exact = true;
   const SelectRecord r = select(p, effort);
   if (!r.exact || !r.svm) return;
-  const std::string name =
-      fmt::format("{}, tokens {}{}", c.data, fmt::join(c.choice, ","),
+  const std::string name = fmt::format("{}, tokens {}{}", c.data, fmt::join(c.choice, ","),
                                        c.relaxed.empty() ? "" : ", input 2 relaxed");
   table.labels.push_back(name);
   table.rows.push_back({r.exact->proved ? 1.0 : 0.0, r.exact->squared_norm.value,

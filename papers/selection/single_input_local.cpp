@@ -44,8 +44,7 @@ SelectRecord six_starts(const Effort& effort) {
 SelectRecord far_starts(const Effort& effort) {
   SelectSetup p;
   p.data.name = "example:single-local";
-  for (double a : kAngles)
-    p.starts.values.push_back({kFar * std::cos(a), kFar * std::sin(a), 0});
+  for (double a : kAngles) p.starts.values.push_back({kFar * std::cos(a), kFar * std::sin(a), 0});
   p.steps = 12000;
   return select(p, effort);
 }

@@ -24,7 +24,7 @@ using report::Panel;
 using report::Scale;
 using report::Series;
 
-constexpr std::size_t kPictures = 5;                     // checkpoints shown as pictures
+constexpr std::size_t kPictures = 5;  // checkpoints shown as pictures
 
 // ---- In words.
 

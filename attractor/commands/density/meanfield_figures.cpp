@@ -21,7 +21,7 @@ using report::Panel;
 using report::Scale;
 using report::Series;
 
-constexpr double kEmpty = 1e-3;                          // densities below are drawn as this
+constexpr double kEmpty = 1e-3;  // densities below are drawn as this
 constexpr std::size_t kProfiles = 6;
 
 std::string angle_label(const MeanfieldKind& kind) {
@@ -65,7 +65,8 @@ PageFigure profile_figure(const MeanfieldKind& kind, const MeanfieldRecord& r) {
   }
   std::string caption =
       "The density over the angle, relative to uniform tokens, on a logarithmic scale.";
-  if (!kind.spectral) caption += " Between the last labels of two crowds it is a mean over the void.";
+  if (!kind.spectral)
+    caption += " Between the last labels of two crowds it is a mean over the void.";
   return plot("profiles", "Density at several times", std::move(panel), std::move(caption));
 }
 

@@ -36,7 +36,8 @@ void check_labels(const MeanfieldSetup& p, const MeanfieldKind& kind) {
 
 MeanfieldKind kind_of(const MeanfieldSetup& p) {
   check_setup(p);
-  const bool tokens = p.start == StartLaw::tokens, planar = p.start == StartLaw::wrapped_cauchy || p.start == StartLaw::map;
+  const bool tokens = p.start == StartLaw::tokens,
+             planar = p.start == StartLaw::wrapped_cauchy || p.start == StartLaw::map;
   const bool centred = p.start == StartLaw::vmf && !p.centres.empty();
   MeanfieldKind kind;
   if (p.symmetry == Symmetry::zonal || (!p.symmetry && p.dim > 2 && !tokens && !centred))

@@ -30,8 +30,7 @@ std::string more_words(const MeanfieldKind& kind) {
            "start "
            "tokens";
   if (!kind.spectral) return "more modes";
-  const char* more =
-      kind.geometry == Geometry::zonal ? "more modes (at most 1024)" : "more modes";
+  const char* more = kind.geometry == Geometry::zonal ? "more modes (at most 1024)" : "more modes";
   return fmt::format("{} or form labels", more);
 }
 

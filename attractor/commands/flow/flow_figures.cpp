@@ -24,7 +24,6 @@ using report::Panel;
 using report::Scale;
 using report::Series;
 
-
 // ---- Against time.
 
 struct TimeAxis {

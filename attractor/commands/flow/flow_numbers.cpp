@@ -212,7 +212,8 @@ Json flow_values(const FlowRecord& r) {
       is_adaptive(r.setup) ? Json(std::max(r.setup.tolerance, r.loosened)) : Json();
   json["perturbation_grows"] = r.grows ? Json(*r.grows) : Json();
   json["log10_growth_rate"] = number(r.log10_growth);
-  if (r.setup.mask == MaskKind::causal && r.setup.space == depth::Geometry::sphere) add_leaders(r, json);
+  if (r.setup.mask == MaskKind::causal && r.setup.space == depth::Geometry::sphere)
+    add_leaders(r, json);
   if (!r.head_entropies.empty()) json["head_entropies"] = r.head_entropies;
   return json;
 }

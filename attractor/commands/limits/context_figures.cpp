@@ -102,8 +102,8 @@ PageFigure recipe_figure(const ContextLayer& layer, double trained_tokens, Quant
     line.title = name(style.recipe);
     for (int k = 0; k <= kContextPoints; ++k) {
       ContextLayer at = layer;
-      at.tokens =
-          std::clamp(low * std::pow(high / low, static_cast<double>(k) / kContextPoints), 2.0, high);
+      at.tokens = std::clamp(low * std::pow(high / low, static_cast<double>(k) / kContextPoints),
+                             2.0, high);
       const double beta = logit_scale(style.recipe, at.tokens, at.rho, trained_tokens);
       add_point(line, at.tokens, value(at, beta / std::log(at.tokens), quantity));
     }

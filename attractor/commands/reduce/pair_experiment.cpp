@@ -48,11 +48,10 @@ std::optional<flow::Time> moment(const PairSetup& p) {
 }
 
 Case read(const PairSetup& p) {
-  return {
-      .pair = {.rule = p.dynamics, .beta = p.beta, .mass1 = p.mass1, .mass2 = p.mass2},
-      .from = start(p),
-      .to = PairAngle::of_cosine(p.merge_cosine),
-      .time = moment(p)};
+  return {.pair = {.rule = p.dynamics, .beta = p.beta, .mass1 = p.mass1, .mass2 = p.mass2},
+          .from = start(p),
+          .to = PairAngle::of_cosine(p.merge_cosine),
+          .time = moment(p)};
 }
 
 // ---- Figures.
@@ -75,13 +74,12 @@ PageFigure angle_figure(const Case& c) {
   Series angle = curve(report::kBlue, 2.4);
   for (const auto& [at, log10_time] : way(c))
     add_point(angle, log10_time, at.angle() * 180 / std::numbers::pi);
-  return plot(
-      "angle", "Long rest, sudden merger",
-      {.x = {.label = "time t", .scale = Scale::power},
-       .y = {.label = "angle between the clusters, degrees", .low = 0},
-       .series = {std::move(angle)}},
-      "The angle on a logarithmic clock, from the start to the merge cosine: at large β it "
-      "hardly moves for most of the time.");
+  return plot("angle", "Long rest, sudden merger",
+              {.x = {.label = "time t", .scale = Scale::power},
+               .y = {.label = "angle between the clusters, degrees", .low = 0},
+               .series = {std::move(angle)}},
+              "The angle on a logarithmic clock, from the start to the merge cosine: at large β it "
+              "hardly moves for most of the time.");
 }
 
 PageFigure beta_figure(const Case& c) {
@@ -100,14 +98,14 @@ PageFigure beta_figure(const Case& c) {
   }
   PageFigure figure =
       plot("lifetime", "Lifetime against inverse temperature",
-                {.x = {.label = "inverse temperature β", .low = 0, .high = most},
-                 .y = {.label = "merge time", .scale = Scale::power},
-                 .series = {std::move(exact), std::move(formula)}},
-                "Merge time of this pair at other β. Dashed: the large-β formula with M = " +
-                    std::string(c.pair.rule == Rule::softmax ? "m_{1}/m_{2} + m_{2}/m_{1}"
-                                                             : "m_{1} + m_{2}") +
-                    ". "
-                    "Grey line: the β asked for.");
+           {.x = {.label = "inverse temperature β", .low = 0, .high = most},
+            .y = {.label = "merge time", .scale = Scale::power},
+            .series = {std::move(exact), std::move(formula)}},
+           "Merge time of this pair at other β. Dashed: the large-β formula with M = " +
+               std::string(c.pair.rule == Rule::softmax ? "m_{1}/m_{2} + m_{2}/m_{1}"
+                                                        : "m_{1} + m_{2}") +
+               ". "
+               "Grey line: the β asked for.");
   if (c.pair.beta > 0) figure.figure.panels[0].vertical = {{.at = c.pair.beta}};
   return figure;
 }
@@ -156,16 +154,28 @@ Json number_of_log(double log_value) {
 ParameterList list(PairSetup& p) {
   ParameterList l;
   l.group("Pair");
-  l.add("dynamics", p.dynamics, "sa: softmax attention; usa: unnormalised").among({Rule::softmax, Rule::unnormalised});
+  l.add("dynamics", p.dynamics, "sa: softmax attention; usa: unnormalised")
+      .among({Rule::softmax, Rule::unnormalised});
   l.add("beta", p.beta, "inverse temperature").within(0, 1e6);
-  l.add("angle", p.angle, "angle between the clusters, radians (default: 90 degrees)").within(0, std::numbers::pi).otherwise("").allow("0 to pi");
-  l.add("degrees", p.degrees, "the same in degrees; exact close to 180").within(0, 180).otherwise("");
-  l.add("mass1", p.mass1, "first cluster's share of all mass; sa: only mass1 / mass2 counts").above(0, 1);
+  l.add("angle", p.angle, "angle between the clusters, radians (default: 90 degrees)")
+      .within(0, std::numbers::pi)
+      .otherwise("")
+      .allow("0 to pi");
+  l.add("degrees", p.degrees, "the same in degrees; exact close to 180")
+      .within(0, 180)
+      .otherwise("");
+  l.add("mass1", p.mass1, "first cluster's share of all mass; sa: only mass1 / mass2 counts")
+      .above(0, 1);
   l.add("mass2", p.mass2, "second cluster's share; usa: the two sum to at most 1").above(0, 1);
   l.group("Time");
   l.add("merge-cosine", p.merge_cosine, "merged means this cosine").above(-1, 1 - 1e-15);
-  l.add("time", p.time, "also give the angle at this time").within(0, std::numeric_limits<double>::max()).otherwise("").allow("a finite number from 0");
-  l.add("log10-time", p.log10_time, "the same by log10 of the time").within(-1e9, 1e9).otherwise("");
+  l.add("time", p.time, "also give the angle at this time")
+      .within(0, std::numeric_limits<double>::max())
+      .otherwise("")
+      .allow("a finite number from 0");
+  l.add("log10-time", p.log10_time, "the same by log10 of the time")
+      .within(-1e9, 1e9)
+      .otherwise("");
   return l;
 }
 

@@ -131,15 +131,14 @@ PageFigure growth_figure(const RegularSetup& p) {
   const bool polygon = p.shape == Shape::polygon;
   std::vector<Series> series = {dots};
   if (polygon) series.push_back(line);
-  return plot(
-      "growth", "Which deviation grows fastest",
-      {.x = {.label = polygon ? "mode j" : "0 neutral, 1 opening, 2 parting, 3 pairing",
-             .low = -0.5,
-             .high = static_cast<double>(spectrum.rate.size()) - 0.5},
-       .y = {.label = "growth rate / fastest", .high = 1.08},
-       .series = std::move(series)},
-      fmt::format("Growth rates in units of the fastest, e^{{{:.6g}}} per unit of time.",
-                  -spectrum.log_efolding()));
+  return plot("growth", "Which deviation grows fastest",
+              {.x = {.label = polygon ? "mode j" : "0 neutral, 1 opening, 2 parting, 3 pairing",
+                     .low = -0.5,
+                     .high = static_cast<double>(spectrum.rate.size()) - 0.5},
+               .y = {.label = "growth rate / fastest", .high = 1.08},
+               .series = std::move(series)},
+              fmt::format("Growth rates in units of the fastest, e^{{{:.6g}}} per unit of time.",
+                          -spectrum.log_efolding()));
 }
 
 PageFigure lifetime_figure(const RegularSetup& p) {
@@ -163,12 +162,12 @@ PageFigure lifetime_figure(const RegularSetup& p) {
     add_point(formula, clusters.beta, log_asymptotic_time(two, angle) / kLn10);
   }
   return plot("lifetime", "How long the clusters stay apart",
-                   {.x = {.label = "inverse temperature β", .low = 0, .high = most},
-                    .y = {.label = "time", .scale = Scale::power},
-                    .series = {std::move(pair), std::move(formula), std::move(folding)}},
-                   fmt::format("{} clusters at other β; {}.", p.count,
-                               ring ? "neighbours as at the start of this ring"
-                                    : "all rises like the lifetime of a pair of neighbours"));
+              {.x = {.label = "inverse temperature β", .low = 0, .high = most},
+               .y = {.label = "time", .scale = Scale::power},
+               .series = {std::move(pair), std::move(formula), std::move(folding)}},
+              fmt::format("{} clusters at other β; {}.", p.count,
+                          ring ? "neighbours as at the start of this ring"
+                               : "all rises like the lifetime of a pair of neighbours"));
 }
 
 PageFigure ring_figure(const RegularSetup& p) {
@@ -180,10 +179,10 @@ PageFigure ring_figure(const RegularSetup& p) {
     add_point(polar, ring_time(clusters, p.polar, to).log() / kLn10, to);
   }
   return plot("ring", "The ring slides to the pole",
-                   {.x = {.label = "time t", .scale = Scale::power},
-                    .y = {.label = "polar angle, radians", .low = 0},
-                    .series = {std::move(polar)}},
-                   "Polar angle of the ring on a logarithmic clock.");
+              {.x = {.label = "time t", .scale = Scale::power},
+               .y = {.label = "polar angle, radians", .low = 0},
+               .series = {std::move(polar)}},
+              "Polar angle of the ring on a logarithmic clock.");
 }
 
 std::string headline(const RegularSetup& p, const GrowthSpectrum& spectrum) {

@@ -19,7 +19,7 @@ struct RegularSetup {
   double beta = 9;
   std::uint64_t count = 5;
   Shape shape = Shape::polygon;
-  std::uint64_t dim = 0;  // simplex; 0: as many as clusters
+  std::uint64_t dim = 0;           // simplex; 0: as many as clusters
   std::optional<double> cosine{};  // simplex; start closer than the simplex
   double merge_cosine = 0.999;
   double polar = 1.2, to_polar = 0.1;  // ring

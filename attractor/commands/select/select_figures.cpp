@@ -27,8 +27,8 @@ using report::Scale;
 using report::Series;
 using training::MaxMargin;
 
-constexpr std::size_t kCurvePoints = 1000;                                  // of a line
-constexpr std::size_t kCells = 4096;                                   // of all heat maps together
+constexpr std::size_t kCurvePoints = 1000;  // of a line
+constexpr std::size_t kCells = 4096;        // of all heat maps together
 
 // ---- Against time.
 
@@ -90,7 +90,7 @@ Scale scale_of(const std::vector<Series>& series) {
 
 /// One panel with those of the series that can be drawn; none: no figure.
 std::optional<PageFigure> drawable_plot(std::string id, std::string title, Axis x, Axis y,
-                               std::vector<Series> series, std::string caption) {
+                                        std::vector<Series> series, std::string caption) {
   std::erase_if(series, [](const Series& s) { return !drawable(s); });
   if (series.empty()) return std::nullopt;
   return plot(std::move(id), std::move(title), std::move(x), std::move(y), std::move(series),
@@ -149,12 +149,13 @@ std::optional<PageFigure> direction_figure(const SelectRecord& r,
         &SelectMoment::relaxed_cosine);
   if (r.label) add(report::kBlue, "v to the label margin", &SelectMoment::head_cosine);
   const Scale scale = scale_of(series);
-  return drawable_plot("direction", "Distance to the max-margin directions", clock.axis,
-              {.label = "1 − cosine", .scale = scale}, std::move(series),
-              std::string("How far directions are from their max-margin solutions") +
-                  (r.svm ? "; the movement gets there long before the weights, which carry their "
-                           "past with them."
-                         : "."));
+  return drawable_plot(
+      "direction", "Distance to the max-margin directions", clock.axis,
+      {.label = "1 − cosine", .scale = scale}, std::move(series),
+      std::string("How far directions are from their max-margin solutions") +
+          (r.svm ? "; the movement gets there long before the weights, which carry their "
+                   "past with them."
+                 : "."));
 }
 
 /// What theory says about |p| at late times, through the last point: |p^mm| ln t for gradient
@@ -209,7 +210,7 @@ std::optional<PageFigure> norm_figure(const SelectRecord& r) {
           : "Once the direction has settled norms grow like ln t; softmax then sharpens along a "
             "fixed direction.";
   return drawable_plot("norm", "Growth of the weights", clock.axis, {.label = "norm", .low = 0},
-              std::move(series), caption);
+                       std::move(series), caption);
 }
 
 std::optional<PageFigure> softmax_figure(const SelectRecord& r) {
@@ -220,19 +221,21 @@ std::optional<PageFigure> softmax_figure(const SelectRecord& r) {
   if (several)
     series.insert(series.begin(),
                   column(r, clock, report::kSky, "mean over inputs", &SelectMoment::softmax_mean));
-  return drawable_plot("softmax", "Weight on the selected tokens", clock.axis,
-              {.label = "softmax weight", .low = 0, .high = 1.05}, std::move(series),
-              "Softmax weight of the tokens that are selected in the end; 1 is full attention.");
+  return drawable_plot(
+      "softmax", "Weight on the selected tokens", clock.axis,
+      {.label = "softmax weight", .low = 0, .high = 1.05}, std::move(series),
+      "Softmax weight of the tokens that are selected in the end; 1 is full attention.");
 }
 
 std::optional<PageFigure> effective_figure(const SelectRecord& r) {
   const Clock clock = clock_of(r);
   const auto exp_entropy = [&](std::size_t k) { return std::exp(r.series[k].entropy); };
-  return drawable_plot("effective", "How many tokens an input looks at", clock.axis,
-              {.label = "effective tokens", .low = 0},
-              {against(r, clock, report::kPurple, "e^{entropy}", exp_entropy),
-               column(r, clock, report::kGreen, "1 / Σ s²", &SelectMoment::effective_tokens)},
-              "Two ways to count the tokens that share the attention of an input; both end at 1.");
+  return drawable_plot(
+      "effective", "How many tokens an input looks at", clock.axis,
+      {.label = "effective tokens", .low = 0},
+      {against(r, clock, report::kPurple, "e^{entropy}", exp_entropy),
+       column(r, clock, report::kGreen, "1 / Σ s²", &SelectMoment::effective_tokens)},
+      "Two ways to count the tokens that share the attention of an input; both end at 1.");
 }
 
 std::optional<PageFigure> loss_figure(const SelectRecord& r) {
@@ -240,7 +243,8 @@ std::optional<PageFigure> loss_figure(const SelectRecord& r) {
   Series loss = column(r, clock, report::kGreen, "", &SelectMoment::loss);
   const Scale scale = scale_of({loss});
   return drawable_plot("loss", "Training loss", clock.axis, {.label = "loss", .scale = scale},
-              {std::move(loss)}, fmt::format("The {} loss, a mean over inputs.", r.setup.loss));
+                       {std::move(loss)},
+                       fmt::format("The {} loss, a mean over inputs.", r.setup.loss));
 }
 
 std::optional<PageFigure> excess_figure(const SelectRecord& r) {
@@ -250,13 +254,14 @@ std::optional<PageFigure> excess_figure(const SelectRecord& r) {
   const bool narrow = high - low < 2 && std::abs(low) < 200;  // powers of ten would be one tick
   if (narrow)
     for (double& y : excess.y) y = std::pow(10, y);
-  return drawable_plot("excess", "What is left to gain", clock.axis,
-              {.label = "loss above that of the best tokens",
-               .scale = narrow ? Scale::linear : Scale::power,
-               .low = narrow ? 0 : kNan},
-              {std::move(excess)},
-              "Distance of the loss to that of the best tokens, computed without cancellation; a "
-              "plateau means that some input does not select its best token.");
+  return drawable_plot(
+      "excess", "What is left to gain", clock.axis,
+      {.label = "loss above that of the best tokens",
+       .scale = narrow ? Scale::linear : Scale::power,
+       .low = narrow ? 0 : kNan},
+      {std::move(excess)},
+      "Distance of the loss to that of the best tokens, computed without cancellation; a "
+      "plateau means that some input does not select its best token.");
 }
 
 // ---- Attention, input by input.
@@ -386,10 +391,10 @@ std::optional<PageFigure> path_figure(const SelectRecord& r) {
   for (std::size_t k = 0; k < angle.x.size(); ++k)
     add_point(guide, angle.x[k], angle.y.front() * angle.x.front() / angle.x[k]);
   return drawable_plot("path", "The regularisation path turns to the max-margin direction",
-              {.label = "radius R", .scale = Scale::log},
-              {.label = "angle, radians", .scale = Scale::log},
-              {std::move(guide), std::move(angle), std::move(marks)},
-              "Angle between the best weights of norm R and the max-margin solution.");
+                       {.label = "radius R", .scale = Scale::log},
+                       {.label = "angle, radians", .scale = Scale::log},
+                       {std::move(guide), std::move(angle), std::move(marks)},
+                       "Angle between the best weights of norm R and the max-margin solution.");
 }
 
 }  // namespace

@@ -26,8 +26,8 @@ using report::Scale;
 using report::Series;
 using training::MaxMargin;
 
-constexpr Colour kOther = 0xd99a7a;                                    // further starts
-constexpr std::size_t kPathPoints = 1000;                                  // of a line
+constexpr Colour kOther = 0xd99a7a;        // further starts
+constexpr std::size_t kPathPoints = 1000;  // of a line
 
 // ---- In the plane of the keys.
 

@@ -5,9 +5,7 @@
 namespace attractor::lab {
 
 std::string attention_name(const SelectRecord& r) {
-  return training::Trained(r.setup.train).attention == training::AttentionPart::prompt
-             ? "p"
-             : "W";
+  return training::Trained(r.setup.train).attention == training::AttentionPart::prompt ? "p" : "W";
 }
 
 std::vector<std::size_t> basin_counts(const training::Basins& basins) {

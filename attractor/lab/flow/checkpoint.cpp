@@ -108,9 +108,8 @@ std::optional<Checkpoint> load(const CheckpointStore& store, const std::string& 
   if (!bytes) return std::nullopt;
   Checkpoint checkpoint = parse_checkpoint(*bytes, store.name());
   if (checkpoint.command != command)
-    throw Error(
-        fmt::format("{} belongs to another run or to other data: {}; start again elsewhere",
-                    store.name(), checkpoint.command));
+    throw Error(fmt::format("{} belongs to another run or to other data: {}; start again elsewhere",
+                            store.name(), checkpoint.command));
   validate(checkpoint, shape, store.name());
   return checkpoint;
 }

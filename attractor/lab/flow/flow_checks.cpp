@@ -74,8 +74,8 @@ void check_steps(const FlowSetup& p) {
 void check_weights(const FlowSetup& p) {
   const bool drawn_block = p.feed_forward != depth::Activation::none &&
                            !(p.feed_forward_in.given() && p.feed_forward_out.given());
-  const bool random = drawn_block || p.query.random() || p.key.random() || p.value.random() ||
-                      p.output.random();
+  const bool random =
+      drawn_block || p.query.random() || p.key.random() || p.value.random() || p.output.random();
   refuse(p.redraw > 0 && !random, "redraw needs random weights or a random feed-forward block");
   const auto low = [](const WeightInput& w) {
     return w.is_given() || w.kind == WeightKind::gaussian || w.kind == WeightKind::orthogonal;
@@ -119,9 +119,9 @@ void check(const FlowSetup& p) {
   check_endless(p);
   check_steps(p);
   check_weights(p);
-  refuse(p.space != Geometry::sphere && p.init != Arrangement::uniform &&
-             p.init != Arrangement::file,
-         fmt::format("init {} is on the sphere; R^d takes uniform (normal) or file", name(p.init)));
+  refuse(
+      p.space != Geometry::sphere && p.init != Arrangement::uniform && p.init != Arrangement::file,
+      fmt::format("init {} is on the sphere; R^d takes uniform (normal) or file", name(p.init)));
   const bool merges = p.merge_radius && *p.merge_radius > 0;
   refuse(!is_plain(p) && merges,
          "merge-radius needs sa or usa with one head, full mask, norm post and no noise");

@@ -11,8 +11,8 @@
 
 namespace attractor::lab {
 
-void check_distributed(const FlowSetup& p, std::size_t tokens, std::size_t dim,
-                       double merge_radius, std::size_t ranks) {
+void check_distributed(const FlowSetup& p, std::size_t tokens, std::size_t dim, double merge_radius,
+                       std::size_t ranks) {
   if (!is_plain(p))
     throw Error(
         fmt::format("{} ranks can share sa and usa with one head, full mask, norm post and no "
@@ -22,8 +22,9 @@ void check_distributed(const FlowSetup& p, std::size_t tokens, std::size_t dim,
     throw Error("precision single runs on one rank; give precision double");
   const depth::Engine engine = engine_of(p, tokens, dim).value_or(depth::Engine::dense);
   if (engine != depth::Engine::dense)
-    throw Error(fmt::format("engine {} runs on one rank, not on {}; give engine dense or fewer ranks",
-                            name(engine), ranks));
+    throw Error(
+        fmt::format("engine {} runs on one rank, not on {}; give engine dense or fewer ranks",
+                    name(engine), ranks));
   if (merge_radius > 0)
     throw Error(fmt::format("{} ranks do not coalesce tokens; give merge-radius off", ranks));
   if (tokens < ranks)

@@ -15,8 +15,8 @@ namespace attractor::lab {
 
 /// Throws Error unless several ranks can share this run: sa or usa summed densely, no coalescence,
 /// a token for each rank at least.
-void check_distributed(const FlowSetup& p, std::size_t tokens, std::size_t dim,
-                       double merge_radius, std::size_t ranks);
+void check_distributed(const FlowSetup& p, std::size_t tokens, std::size_t dim, double merge_radius,
+                       std::size_t ranks);
 
 /// This rank's tokens of all.
 std::vector<double> own_tokens(std::span<const double> tokens, std::size_t dim);

@@ -86,8 +86,8 @@ flow::Plan plan_of(const FlowSetup& p, double log_unit) {
   } else if (end.mantissa() == 0) {
     plan.outputs = {flow::Time(0)};
   } else {
-    plan.outputs =
-        spacing == Spacing::log ? log_times(end, p.outputs, log_unit) : linear_times(end, p.outputs);
+    plan.outputs = spacing == Spacing::log ? log_times(end, p.outputs, log_unit)
+                                           : linear_times(end, p.outputs);
     if (stepper_of(p) == flow::Method::layers) plan.outputs = at_layers(plan.outputs, p.step);
   }
   return plan;

@@ -49,9 +49,9 @@ struct FlowSetup {
   std::uint64_t mode = 2;
   double amplitude = 1e-3, phase = 0;
   Numbers angles;
-  ArrayInput tokens_file;              // n x d
-  double time = 10;                    // infinity: until one cluster is left
-  std::optional<double> log10_time{};  // instead of time, if given: its decimal logarithm
+  ArrayInput tokens_file;                 // n x d
+  double time = 10;                       // infinity: until one cluster is left
+  std::optional<double> log10_time{};     // instead of time, if given: its decimal logarithm
   std::optional<flow::Method> stepper{};  // none: adaptive, or euler-maruyama where there is noise
   double step = 0.1, tolerance = 1e-8;
   std::uint64_t max_steps = 10'000'000;

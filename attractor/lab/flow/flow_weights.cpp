@@ -72,8 +72,7 @@ WeightSource::WeightSource(const FlowSetup& p, std::size_t dim)
 
 std::vector<Head> WeightSource::heads(std::uint64_t period) const {
   const std::size_t rank = p_.rank > 0 ? p_.rank : dim_;
-  const bool product =
-      p_.value.kind == WeightKind::qk || p_.value.kind == WeightKind::minus_qk;
+  const bool product = p_.value.kind == WeightKind::qk || p_.value.kind == WeightKind::minus_qk;
   std::vector<Head> all;
   for (std::uint64_t h = 0; h < p_.heads; ++h) {
     const auto matrix = [&](const std::optional<Array>& given, const WeightInput& input,
@@ -84,7 +83,8 @@ std::vector<Head> WeightSource::heads(std::uint64_t period) const {
     Head head{.query = matrix(query_, p_.query, rank, "query"),
               .key = matrix(key_, p_.key, rank, "key"),
               .value = {}};
-    head.value = product ? query_key_product(head.query, head.key, dim_, p_.value.kind == WeightKind::qk ? 1 : -1)
+    head.value = product ? query_key_product(head.query, head.key, dim_,
+                                             p_.value.kind == WeightKind::qk ? 1 : -1)
                          : matrix(value_, p_.value, dim_, "value");
     all.push_back(std::move(head));
   }
@@ -98,7 +98,8 @@ std::vector<double> WeightSource::output(std::uint64_t period) const {
 }
 
 depth::FeedForward WeightSource::block(std::uint64_t period) const {
-  depth::FeedForward block = depth::draw_feed_forward(p_.feed_forward, dim_, width_, p_.strength, p_.seed, period);
+  depth::FeedForward block =
+      depth::draw_feed_forward(p_.feed_forward, dim_, width_, p_.strength, p_.seed, period);
   if (in_) block.in = in_->data;
   if (bias_) block.bias = bias_->data;
   if (out_) block.out = out_->data;
@@ -109,7 +110,8 @@ std::size_t weight_numbers(const FlowSetup& p, std::size_t dim) {
   const auto present = [](const WeightInput& w) -> std::size_t { return w.identity() ? 0 : 1; };
   const std::size_t rank = p.rank > 0 ? p.rank : dim, width = p.width > 0 ? p.width : 4 * dim;
   return p.heads * dim * (rank * (present(p.query) + present(p.key)) + dim * present(p.value)) +
-         present(p.output) * dim * dim + (p.feed_forward == depth::Activation::none ? 0 : width * (2 * dim + 1));
+         present(p.output) * dim * dim +
+         (p.feed_forward == depth::Activation::none ? 0 : width * (2 * dim + 1));
 }
 
 FlowWeights WeightSource::at(std::uint64_t period) const {

@@ -41,12 +41,17 @@ ParameterList list(training::ExampleOptions& o) {
   l.add("dim", o.dim, "d").within(0, training::kMostExampleDim);
   l.group("Content");
   l.add("seed", o.seed, "of all random numbers");
-  l.add("noise", o.noise, "multi: of each coordinate; contextual: root-mean-square length").within(0, 1e6);
-  l.add("score", o.score, "losses: score of the second token of the first input (the authors' C)").within(-1e6, 1e6);
-  l.add("relevant", o.relevant, "contextual, multi-token: fraction of relevant tokens (at least one, not all)").within(0, 1);
+  l.add("noise", o.noise, "multi: of each coordinate; contextual: root-mean-square length")
+      .within(0, 1e6);
+  l.add("score", o.score, "losses: score of the second token of the first input (the authors' C)")
+      .within(-1e6, 1e6);
+  l.add("relevant", o.relevant,
+        "contextual, multi-token: fraction of relevant tokens (at least one, not all)")
+      .within(0, 1);
   l.add("delta", o.delta, "contextual: irrelevant tokens are -delta q* + noise").within(-1e6, 1e6);
   l.add("margin", o.margin, "selectable: how far best tokens stand out").within(1e-6, 1e6);
-  l.add("queries", o.queries, "random: none (a prompt asks) or unit random queries").among({"none", "unit"});
+  l.add("queries", o.queries, "random: none (a prompt asks) or unit random queries")
+      .among({"none", "unit"});
   return l;
 }
 

@@ -1,6 +1,7 @@
 // The way of `attractor select`: problem -> objective -> gradient method -> which tokens were
 // selected, and the max-margin theory of that choice. With a place for checkpoints,
-// training can be interrupted or killed at any moment and resumed; the run ends with the same bytes.
+// training can be interrupted or killed at any moment and resumed; the run ends with the same
+// bytes.
 #pragma once
 
 #include <string>

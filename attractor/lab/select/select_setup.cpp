@@ -12,7 +12,8 @@ namespace {
 
 void add_model(SelectSetup& p, ParameterList& l) {
   l.group("Model");
-  l.add("train", p.train, "what is trained: the prompt p, W, W = K Q^T, the head v, or v and one of them");
+  l.add("train", p.train,
+        "what is trained: the prompt p, W, W = K Q^T, the head v, or v and one of them");
   l.add("loss", p.loss, "of output f and label y: -yf, -yf, ln(1+e^-yf), e^-yf, (f-y)^2/2");
   l.add("rank", p.rank, "KQ: columns of K and Q if the problem gives none; 0: d").within(0, 65536);
   l.add("init-scale", p.init_scale, "KQ: standard deviation of their random start").above(0, 1e3);
@@ -21,34 +22,62 @@ void add_model(SelectSetup& p, ParameterList& l) {
 
 void add_optimiser(SelectSetup& p, ParameterList& l) {
   l.group("Optimiser");
-  l.add("optimizer", p.optimizer, "gd: step * grad; ngd: grad / |grad|, exact; published: grad / (|grad| + epsilon); polyak: (L - L*) grad / |grad|^2; flow: dw/dt = -grad up to 10^log10-time");
+  l.add("optimizer", p.optimizer,
+        "gd: step * grad; ngd: grad / |grad|, exact; published: grad / (|grad| + epsilon); polyak: "
+        "(L - L*) grad / |grad|^2; flow: dw/dt = -grad up to 10^log10-time");
   l.add("step", p.step, "step of gd, ngd and published; factor of polyak").above(0, 1e6);
   l.add("steps", p.steps, "number of steps").within(1, 1e9);
-  l.add("momentum", p.momentum, "heavy ball: part of the last move that is kept (not for flow)").within(0, 0.999999);
-  l.add("mirror", p.mirror, "mirror descent with potential |w|_q^q / q on the attention weights; 2: none").within(1.05, 20);
+  l.add("momentum", p.momentum, "heavy ball: part of the last move that is kept (not for flow)")
+      .within(0, 0.999999);
+  l.add("mirror", p.mirror,
+        "mirror descent with potential |w|_q^q / q on the attention weights; 2: none")
+      .within(1.05, 20);
   l.add("epsilon", p.epsilon, "published: added to the gradient's norm").within(0, 1);
   l.add("epsilon-v", p.epsilon_v, "the same for v").within(0, 1);
   l.add("log10-time", p.log10_time, "flow: log10 of the end time").within(-10, 1e6);
-  l.add("tolerance", p.tolerance, "flow: error of the weights, relative to max(1, their norm)").within(1e-14, 0.1);
+  l.add("tolerance", p.tolerance, "flow: error of the weights, relative to max(1, their norm)")
+      .within(1e-14, 0.1);
   l.add("outputs", p.outputs, "moments recorded on the way, evenly in log time").within(2, 100000);
-  l.add("starts", p.starts, "train p from these starts too, and draw their paths").within(-1e150, 1e150).allow("vectors with ; between them, like '0,1;0,0.5'");
+  l.add("starts", p.starts, "train p from these starts too, and draw their paths")
+      .within(-1e150, 1e150)
+      .allow("vectors with ; between them, like '0,1;0,0.5'");
 }
 
 void add_theory(SelectSetup& p, ParameterList& l) {
   l.group("Max-margin theory");
-  l.add("choice", p.choice, "no training: solve the Att-SVM of this token choice").within(0, 1e9).allow("one token for each input, like 0,2,1");
-  l.add("relaxed", p.relaxed, "with choice: inputs whose margin may be 0 instead of 1").within(0, 1e9).allow("inputs, like 0,3");
-  l.add("local", p.local, "find all token choices that training can end with (locally optimal ones)");
-  l.add("local-limit", p.local_limit, "margin problems solved before enumeration gives way to a search").within(1, 1e9);
-  l.add("basins", p.basins, "which start ends with which choice: a map if two coordinates of p matter, a random sample of starts otherwise");
+  l.add("choice", p.choice, "no training: solve the Att-SVM of this token choice")
+      .within(0, 1e9)
+      .allow("one token for each input, like 0,2,1");
+  l.add("relaxed", p.relaxed, "with choice: inputs whose margin may be 0 instead of 1")
+      .within(0, 1e9)
+      .allow("inputs, like 0,3");
+  l.add("local", p.local,
+        "find all token choices that training can end with (locally optimal ones)");
+  l.add("local-limit", p.local_limit,
+        "margin problems solved before enumeration gives way to a search")
+      .within(1, 1e9);
+  l.add("basins", p.basins,
+        "which start ends with which choice: a map if two coordinates of p matter, a random sample "
+        "of starts otherwise");
   l.add("basins-side", p.basins_side, "starts along each side of the map").within(2, 1000);
   l.add("basins-samples", p.basins_samples, "random starts where there is no map").within(1, 1e6);
-  l.add("basins-radius", p.basins_radius, "half the side of the map, or length of the random starts").above(0, 1e6);
-  l.add("path", p.path, "regularisation path: the best weights of norm at most R, for these R").within(0, 1e12).allow("ascending numbers above 0, like 1,10,100");
-  l.add("path-ratio", p.path_ratio, "joint path: bound of |v| as a multiple of R").within(1e-6, 1e6);
-  l.add("path-cone", p.path_cone, "with choice: only weights within this angle (radians) of its max-margin solution; 0: all").within(0, 1.5);
-  l.add("path-starts", p.path_starts, "random starts at every R, besides the last solution and max-margin directions").within(0, 10000);
-  l.add("exact", p.exact, "solve the max-margin problem in rational arithmetic, or prove that there is none (p, Euclidean norm)");
+  l.add("basins-radius", p.basins_radius,
+        "half the side of the map, or length of the random starts")
+      .above(0, 1e6);
+  l.add("path", p.path, "regularisation path: the best weights of norm at most R, for these R")
+      .within(0, 1e12)
+      .allow("ascending numbers above 0, like 1,10,100");
+  l.add("path-ratio", p.path_ratio, "joint path: bound of |v| as a multiple of R")
+      .within(1e-6, 1e6);
+  l.add("path-cone", p.path_cone,
+        "with choice: only weights within this angle (radians) of its max-margin solution; 0: all")
+      .within(0, 1.5);
+  l.add("path-starts", p.path_starts,
+        "random starts at every R, besides the last solution and max-margin directions")
+      .within(0, 10000);
+  l.add("exact", p.exact,
+        "solve the max-margin problem in rational arithmetic, or prove that there is none (p, "
+        "Euclidean norm)");
 }
 
 }  // namespace
@@ -61,10 +90,11 @@ std::span<const std::string_view> names(Optimizer) {
 ParameterList list(SelectSetup& p) {
   ParameterList l;
   l.group("Model");
-  l.add("data", p.data,
-        "problem: JSON {\"X\": [n][T][d], \"Y\": [n], \"v\": [d], \"W\": [d][d], \"z\": [n][d], "
-        "\"p0\": [d], ...}, HDF5, a directory of .npy files, or example:NAME (see attractor problem "
-        "--list), example:multi,inputs=6")
+  l.add(
+       "data", p.data,
+       "problem: JSON {\"X\": [n][T][d], \"Y\": [n], \"v\": [d], \"W\": [d][d], \"z\": [n][d], "
+       "\"p0\": [d], ...}, HDF5, a directory of .npy files, or example:NAME (see attractor problem "
+       "--list), example:multi,inputs=6")
       .allow("a file, a directory or example:NAME")
       .first();
   for (const auto add : {add_model, add_optimiser, add_theory}) add(p, l);

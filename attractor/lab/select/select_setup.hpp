@@ -32,8 +32,8 @@ struct SelectSetup {
   std::uint64_t outputs = 200;              // rows of the record
   Rows starts;                              // further starts of p
 
-  Numbers choice, relaxed;      // tokens, one for each input; inputs
-  bool local = false;           // find all locally optimal choices
+  Numbers choice, relaxed;  // tokens, one for each input; inputs
+  bool local = false;       // find all locally optimal choices
   std::uint64_t local_limit = 100'000;
   bool basins = false;  // map which start ends where
   std::uint64_t basins_side = 41, basins_samples = 1000;

@@ -8,9 +8,9 @@
 #include <numbers>
 #include <string>
 
+#include "attractor/files/problem_file.hpp"
 #include "attractor/flow/run.hpp"
 #include "attractor/training/descent_flow.hpp"
-#include "attractor/files/problem_file.hpp"
 #include "tests/support/relu_problems.hpp"
 
 namespace attractor::training {

@@ -145,8 +145,7 @@ Problem three_queries() {
 
 TEST(MaxMargin, FrobeniusAndNuclearNormsDiffer) {
   const Problem p = three_queries();
-  const Objective on_w(p, Loss::logistic, Train::W),
-      on_kq(p, Loss::logistic, Train::KQ);
+  const Objective on_w(p, Loss::logistic, Train::W), on_kq(p, Loss::logistic, Train::KQ);
   const MaxMargin frobenius = AttSvm(on_w).solve({0, 0, 0});
   const MaxMargin nuclear = AttSvm(on_kq).solve({0, 0, 0});
   EXPECT_NEAR(frobenius.norm, 1.37076619737, 1e-11);

@@ -8,9 +8,9 @@
 #include <numbers>
 #include <string>
 
+#include "attractor/files/problem_file.hpp"
 #include "attractor/space/space.hpp"
 #include "attractor/training/margins/max_margin.hpp"
-#include "attractor/files/problem_file.hpp"
 #include "tests/support/relu_problems.hpp"
 #include "tests/support/training_problems.hpp"
 
