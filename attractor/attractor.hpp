@@ -39,3 +39,7 @@
 // What is measured on the way.
 #include "attractor/observe/pairs.hpp"
 #include "attractor/observe/spectrum.hpp"
+
+// Whole runs, as the commands flow and select make them: a setup in, a record out.
+#include "attractor/lab/flow/flow_experiment.hpp"
+#include "attractor/lab/select/select_experiment.hpp"

@@ -17,10 +17,10 @@ BELOW = {
     "space": ["base", "kernels"],
     "solve": ["base", "kernels"],
     "flow": ["base", "space"],
-    "tokens": ["base", "space", "report"],
+    "tokens": ["base", "space"],
     "attention": ["base", "kernels", "space", "tokens"],
     "depth": ["base", "ranks", "kernels", "space", "flow", "tokens", "attention"],
-    "training": ["base", "kernels", "report", "space", "solve", "flow", "tokens", "attention"],
+    "training": ["base", "kernels", "space", "solve", "flow", "tokens", "attention"],
     "reductions": ["base", "space", "flow", "attention"],
     "long_context": ["base", "space", "attention"],
     "stability": ["base", "attention"],
@@ -35,7 +35,7 @@ BELOW = {
     "study": ["base", "ranks", "lab", "commands", "files"],
     # The public header: values in, values out; no files, figures or command lines.
     "attractor.hpp": ["base", "space", "solve", "flow", "tokens", "attention", "depth", "training", "reductions", "long_context",
-                      "stability", "mean_field", "noise", "observe"],
+                      "stability", "mean_field", "noise", "observe", "lab"],
 }
 # Tests may look at what stands above the layer they test, never sideways between the two halves.
 FORBIDDEN_IN_TESTS = {"depth": ["training"], "training": ["depth"]}

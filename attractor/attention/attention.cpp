@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "attractor/base/dense.hpp"
+#include "attractor/base/eigen.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/scratch.hpp"
 #include "attractor/kernels/dense/attention_rows.hpp"
@@ -16,8 +17,7 @@
 namespace attractor {
 namespace {
 
-using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using Map = Eigen::Map<const Matrix>;
+using Map = Eigen::Map<const RowMajor>;
 
 // Rows M x_i; empty matrix: the tokens themselves, not copied.
 std::span<const double> transformed(const std::vector<double>& matrix,
@@ -57,10 +57,10 @@ void attend_by_logits(const Attention& att, std::span<const double> tokens,
 double Attention::logit_bound() const {
   if (identity_logits()) return beta;
   const auto d = static_cast<Eigen::Index>(dim);
-  const Matrix identity = Matrix::Identity(d, d);
-  const Matrix q = query.empty() ? identity : Matrix(Map(query.data(), d, d));
-  const Matrix k = key.empty() ? identity : Matrix(Map(key.data(), d, d));
-  const Matrix product = q.transpose() * k;
+  const RowMajor identity = RowMajor::Identity(d, d);
+  const RowMajor q = query.empty() ? identity : RowMajor(Map(query.data(), d, d));
+  const RowMajor k = key.empty() ? identity : RowMajor(Map(key.data(), d, d));
+  const RowMajor product = q.transpose() * k;
   const auto squared = (product.transpose() * product).eval();
   return beta * std::sqrt(std::max(0.0, symmetric_eigenvalues(squared).maxCoeff()));
 }

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "attractor/attention/logits.hpp"
+#include "attractor/base/eigen.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/numbers.hpp"
 #include "attractor/space/space.hpp"
@@ -15,10 +16,9 @@
 namespace attractor {
 namespace {
 
-using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using Array = Eigen::Map<const Eigen::ArrayXd>;
+using ArrayMap = Eigen::Map<const Eigen::ArrayXd>;
 
-Eigen::Map<const Matrix> as_matrix(std::span<const double> data, std::size_t columns) {
+Eigen::Map<const RowMajor> as_matrix(std::span<const double> data, std::size_t columns) {
   return {data.data(), static_cast<Eigen::Index>(data.size() / columns),
           static_cast<Eigen::Index>(columns)};
 }
@@ -35,7 +35,7 @@ std::vector<double> rows_times(std::span<const double> tokens, const std::vector
                                std::size_t dim) {
   if (matrix.empty()) return {};
   std::vector<double> product(tokens.size() / dim * (matrix.size() / dim));
-  Eigen::Map<Matrix>(product.data(), static_cast<Eigen::Index>(tokens.size() / dim),
+  Eigen::Map<RowMajor>(product.data(), static_cast<Eigen::Index>(tokens.size() / dim),
                      static_cast<Eigen::Index>(matrix.size() / dim))
       .noalias() = as_matrix(tokens, dim) * as_matrix(matrix, dim).transpose();
   return product;
@@ -59,7 +59,7 @@ HeadTokens transformed(const Head& head, std::span<const double> tokens, std::si
                .largest_key = 0};
   const std::vector<double> values = rows_times(tokens, head.value, dim);
   const auto rows = as_matrix(values.empty() ? tokens : values, dim);
-  Eigen::Map<Matrix>(h.values.data(), rows.cols(), rows.rows()) = rows.transpose();
+  Eigen::Map<RowMajor>(h.values.data(), rows.cols(), rows.rows()) = rows.transpose();
   h.largest_query = largest_norm(h.queries.empty() ? tokens : h.queries, h.rank);
   h.largest_key = largest_norm(h.keys.empty() ? tokens : h.keys, h.rank);
   return h;
@@ -191,12 +191,12 @@ class HeadPass {
 
   void add_pull(std::size_t i, const Mask::Interval& part, std::span<const double> weights) const {
     const auto size = static_cast<Eigen::Index>(part.count());
-    const Array weight(weights.data(), size);
+    const ArrayMap weight(weights.data(), size);
     if ((weight == 0).all()) return;
     for (std::size_t a = 0; a < layer_.dim; ++a) {
       const double* values = &head_.values[a * logits_.count];
       out_.pull[i * layer_.dim + a] +=
-          (weight * (Array(values + part.first, size) - values[i])).sum();
+          (weight * (ArrayMap(values + part.first, size) - values[i])).sum();
     }
   }
 

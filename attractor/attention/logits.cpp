@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "attractor/base/eigen.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/space/space.hpp"
 
 namespace attractor {
 namespace {
 
-using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 std::size_t rows_per_tile(std::size_t count) {
   constexpr std::size_t kTileSize = 1U << 17U;  // doubles: 1 MB
@@ -21,10 +21,10 @@ void inner_products(const Logits& logits, LogitTile& tile) {
   const auto rows = static_cast<Eigen::Index>(tile.end - tile.begin);
   const auto columns = static_cast<Eigen::Index>(tile.columns.count());
   const auto rank = static_cast<Eigen::Index>(logits.rank);
-  const Eigen::Map<const Matrix> queries(&logits.queries[tile.begin * logits.rank], rows, rank);
-  const Eigen::Map<const Matrix> keys(&logits.keys[tile.columns.first * logits.rank], columns,
+  const Eigen::Map<const RowMajor> queries(&logits.queries[tile.begin * logits.rank], rows, rank);
+  const Eigen::Map<const RowMajor> keys(&logits.keys[tile.columns.first * logits.rank], columns,
                                       rank);
-  Eigen::Map<Matrix> values(tile.values.data(), rows, columns);
+  Eigen::Map<RowMajor> values(tile.values.data(), rows, columns);
   values.noalias() = queries * keys.transpose();
   values *= logits.beta;
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "attractor/base/eigen.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
@@ -14,7 +15,6 @@
 namespace attractor {
 namespace {
 
-using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 Eigen::Index index(std::size_t k) { return static_cast<Eigen::Index>(k); }
 
@@ -58,19 +58,19 @@ std::vector<double> wigner(const Stream& stream, std::size_t dim) {
 
 std::vector<double> psd(const Stream& stream, std::size_t dim) {
   std::vector<double> m = standard_normals(stream, dim, dim);
-  Eigen::Map<Matrix> all(m.data(), index(dim), index(dim));
-  all = Matrix(all * all.transpose()) / static_cast<double>(dim);
+  Eigen::Map<RowMajor> all(m.data(), index(dim), index(dim));
+  all = RowMajor(all * all.transpose()) / static_cast<double>(dim);
   mirror(m, dim);
   return m;
 }
 
 std::vector<double> orthogonal(const Stream& stream, std::size_t rows, std::size_t dim) {
   const std::vector<double> normals = standard_normals(stream, dim, dim);
-  const Eigen::HouseholderQR<Matrix> qr(
-      Eigen::Map<const Matrix>(normals.data(), index(dim), index(dim)));
+  const Eigen::HouseholderQR<RowMajor> qr(
+      Eigen::Map<const RowMajor>(normals.data(), index(dim), index(dim)));
   std::vector<double> m(rows * dim);
-  Eigen::Map<Matrix> all(m.data(), index(rows), index(dim));
-  all = Matrix(qr.householderQ()).topRows(index(rows));
+  Eigen::Map<RowMajor> all(m.data(), index(rows), index(dim));
+  all = RowMajor(qr.householderQ()).topRows(index(rows));
   // Q is uniform only if the diagonal of R has a fixed sign.
   for (Eigen::Index a = 0; a < index(dim); ++a)
     if (qr.matrixQR()(a, a) < 0) all.col(a) *= -1;
@@ -116,11 +116,11 @@ std::vector<double> query_key_product(std::span<const double> query, std::span<c
                             query.size(), key.size(), dim));
   const auto matrix = [&](std::span<const double> m) {
     return m.empty()
-               ? Matrix(Matrix::Identity(index(dim), index(dim)))
-               : Matrix(Eigen::Map<const Matrix>(m.data(), index(m.size() / dim), index(dim)));
+               ? RowMajor(RowMajor::Identity(index(dim), index(dim)))
+               : RowMajor(Eigen::Map<const RowMajor>(m.data(), index(m.size() / dim), index(dim)));
   };
   std::vector<double> product(dim * dim);
-  Eigen::Map<Matrix>(product.data(), index(dim), index(dim)) =
+  Eigen::Map<RowMajor>(product.data(), index(dim), index(dim)) =
       sign * (matrix(query).transpose() * matrix(key));
   return product;
 }

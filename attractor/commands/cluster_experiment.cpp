@@ -18,9 +18,6 @@ namespace attractor::lab {
 namespace {
 
 using depth::MeanShift;
-using report::add_point;
-using report::Mark;
-using report::Series;
 
 constexpr double kNarrowest = 1e-100, kWidest = 1e100;
 constexpr std::size_t kDrawnPoints = 1800, kDrawnModes = 100, kBars = 60;

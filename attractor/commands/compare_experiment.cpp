@@ -16,10 +16,6 @@
 namespace attractor::lab {
 namespace {
 
-using report::add_point;
-using report::curve;
-using report::Series;
-
 struct Run {
   std::string name;
   std::vector<double> log10_time;

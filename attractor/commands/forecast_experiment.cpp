@@ -21,7 +21,6 @@ using meanfield::Arrival;
 using meanfield::Equiangular;
 using meanfield::EquiangularFlow;
 using meanfield::EquiangularLayer;
-using report::Series;
 
 constexpr double kMostCosineAsked = 1 - 1e-15;
 

@@ -10,7 +10,6 @@
 namespace attractor::lab {
 
 using report::html_markup;
-using report::Series;
 
 double entries(const std::vector<Series>& series) {
   return static_cast<double>(std::count_if(series.begin(), series.end(),

@@ -12,6 +12,18 @@
 
 namespace attractor::lab {
 
+// Figures are made in every command.
+using report::add_point;
+using report::Axis;
+using report::Colour;
+using report::curve;
+using report::Guide;
+using report::Heat;
+using report::Mark;
+using report::Panel;
+using report::Scale;
+using report::Series;
+
 struct PageFigure {
   report::Figure figure;
   std::string caption;  // one or two sentences: how to read it
@@ -25,11 +37,11 @@ inline constexpr double kHalf = 560, kWide = 1120, kPlot = 330, kEntry = 17;
 inline constexpr double kSquare = 520;  // height of a panel whose axes have one scale
 
 /// How many of them a legend lists.
-double entries(const std::vector<report::Series>& series);
+double entries(const std::vector<Series>& series);
 /// One panel, of half the width.
-PageFigure plot(std::string id, std::string title, report::Panel panel, std::string caption);
-PageFigure plot(std::string id, std::string title, report::Axis x, report::Axis y,
-                std::vector<report::Series> series, std::string caption);
+PageFigure plot(std::string id, std::string title, Panel panel, std::string caption);
+PageFigure plot(std::string id, std::string title, Axis x, Axis y, std::vector<Series> series,
+                std::string caption);
 
 /// A named value; `more` stands below in small letters.
 struct Tile {

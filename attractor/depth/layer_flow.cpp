@@ -10,6 +10,7 @@
 
 #include "attractor/attention/attention.hpp"
 #include "attractor/attention/weights.hpp"
+#include "attractor/base/eigen.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/matrix_exponential.hpp"
 #include "attractor/base/threads.hpp"
@@ -17,14 +18,13 @@
 namespace attractor::depth {
 namespace {
 
-using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-std::vector<double> product(const std::vector<double>& left, const Matrix& right) {
+std::vector<double> product(const std::vector<double>& left, const RowMajor& right) {
   if (left.empty()) return {right.data(), right.data() + right.size()};
   const Eigen::Index d = right.rows(), rows = static_cast<Eigen::Index>(left.size()) / d;
   std::vector<double> result(left.size());
-  Eigen::Map<Matrix>(result.data(), rows, d).noalias() =
-      Eigen::Map<const Matrix>(left.data(), rows, d) * right;
+  Eigen::Map<RowMajor>(result.data(), rows, d).noalias() =
+      Eigen::Map<const RowMajor>(left.data(), rows, d) * right;
   return result;
 }
 
@@ -32,13 +32,13 @@ std::vector<double> product(const std::vector<double>& left, const Matrix& right
 AttentionLayer rescaled_layer(AttentionLayer layer, double time) {
   const auto d = static_cast<Eigen::Index>(layer.dim);
   Head& head = layer.heads.front();
-  Matrix growth = Matrix::Identity(d, d);
+  RowMajor growth = RowMajor::Identity(d, d);
   // Beyond e^{230} softmax is hardmax to the last digit, and logits would leave the range.
   const bool saturates = layer.rule == Rule::softmax || layer.rule == Rule::hardmax;
   if (head.value.empty())
     growth *= std::exp(saturates ? std::min(time, 230.0) : time);
   else
-    growth = matrix_exponential(time * Eigen::Map<const Matrix>(head.value.data(), d, d));
+    growth = matrix_exponential(time * Eigen::Map<const RowMajor>(head.value.data(), d, d));
   head.query = product(head.query, growth);
   head.key = product(head.key, growth);
   return layer;

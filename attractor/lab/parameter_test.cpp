@@ -275,8 +275,10 @@ TEST(SpecialValues, AreNumbersByName) {
   p.set("off");
   EXPECT_EQ(radius, 0);
   EXPECT_EQ(p.text(), "off");
+  EXPECT_EQ(p.json().dump(), "\"off\"") << "run.toml and --config speak as the command line";
   p.set("1e-3");
   EXPECT_EQ(radius, 1e-3);
+  EXPECT_EQ(p.json().dump(), "0.001");
   p.set("auto");
   EXPECT_EQ(radius, std::nullopt);
   for (const char* text : {"0", "on", "Off", "0.02"}) expect_refused(p, text);  // by its name only

@@ -13,6 +13,9 @@
 // concentrated beyond any fixed grid.
 //
 // With noise > 0: d theta_i = drift dt + sqrt(2 noise) dB_i under a stochastic method.
+//
+// Why this is no depth::TokenFlow: its state is angles, its points carry weights and may be labels
+// of a density, and nothing coalesces; depth/circle_flow.hpp has the engine for tokens.
 #pragma once
 
 #include <complex>

@@ -6,6 +6,10 @@
 // a smooth density, are the density itself: on S^2 the product of a Gauss rule in height and equal
 // angles around the axis integrates harmonics of degree < 2 n exactly, so errors fall faster than
 // any power of n until the density concentrates. Cost O(n^2 d) a drift.
+//
+// Why this is no depth::TokenFlow: points are nodes of a rule that keep their weights and never
+// coalesce, and the sums are those of attention/attention.hpp, called without what tokens need
+// around them.
 #pragma once
 
 #include <cstddef>

@@ -11,7 +11,7 @@ namespace attractor::observe {
 namespace {
 
 constexpr std::size_t kCounted = 1024;  // close tokens counted one by one
-constexpr std::size_t kBlock = 256;     // tokens a thread takes together
+constexpr std::size_t kTokensTogether = 256;     // tokens a thread takes together
 
 // The log weight of a pair is slope (centre_i - |q_i - k_j|^2) / 2.
 struct Pairs {
@@ -126,7 +126,7 @@ void climb_one(const Pairs& pairs, const Level& level, double radius, std::vecto
       }
     return;
   }
-  parallel_for(n, kBlock, [&](std::size_t begin, std::size_t end) {
+  parallel_for(n, kTokensTogether, [&](std::size_t begin, std::size_t end) {
     CloseSearch::Cursor cursor;
     std::vector<CloseKey> found;
     for (std::size_t at = begin; at < end; ++at) {
@@ -257,7 +257,7 @@ CloseWeights close_masses(std::span<const double> directions, std::size_t dim,
     close.ceiling[i] = scan.end == ScanEnd::gave_up && found.size() < kFew ? 1 : 0;
     close.complete[i] = complete ? 1 : 0;
   };
-  parallel_for(n, kBlock, [&](std::size_t begin, std::size_t end) {
+  parallel_for(n, kTokensTogether, [&](std::size_t begin, std::size_t end) {
     CloseSearch::Cursor cursor;
     std::vector<CloseKey> found;
     for (std::size_t at = begin; at < end; ++at)

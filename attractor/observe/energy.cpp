@@ -15,7 +15,7 @@ namespace attractor::observe {
 namespace {
 
 // Fewer where a row is long: a measurement costs 2^28 pairs at most, or 256 rows.
-std::size_t sampled_rows(std::size_t tokens) {
+std::size_t energy_rows(std::size_t tokens) {
   return std::clamp<std::size_t>((std::size_t{1} << 27) / tokens, 128, 512);
 }
 
@@ -226,7 +226,7 @@ double log_energy_without_beta(std::span<const double> tokens, std::span<const d
 
 Energy energy(const Attention& attention, std::span<const double> tokens,
               std::span<const double> masses, std::uint64_t seed, std::size_t exact_limit) {
-  const std::size_t n = masses.size(), wanted = sampled_rows(n);
+  const std::size_t n = masses.size(), wanted = energy_rows(n);
   const double total = std::accumulate(masses.begin(), masses.end(), 0.0);
   LogitRange range;
   CloseWeights close;

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "attractor/base/dense.hpp"
+#include "attractor/base/eigen.hpp"
 
 namespace attractor::observe {
 
 PrincipalAxes principal_axes(std::span<const double> points, std::size_t dim, std::size_t count) {
-  using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   const auto d = static_cast<Eigen::Index>(dim), n = static_cast<Eigen::Index>(points.size() / dim);
   PrincipalAxes found{.axes = std::vector<double>(count * dim, 0.0),
                       .shares = std::vector<double>(count, 1.0)};

@@ -7,13 +7,13 @@
 #include <set>
 
 #include "attractor/base/dense.hpp"
+#include "attractor/base/eigen.hpp"
 #include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
 
 namespace attractor::observe {
 namespace {
 
-using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Tokens = Eigen::Map<const RowMajor>;
 
 constexpr std::size_t kLargest = 1024;   // order of the largest matrix diagonalised

@@ -48,4 +48,13 @@ class Archive {
   }
 };
 
+/// field(row) of every row, as a dataset of T.
+template <class T = double, class Row, class Field>
+void write_column(Archive& file, std::string_view path, const std::vector<Row>& rows,
+                  const Field& field) {
+  std::vector<T> values;
+  for (const Row& row : rows) values.push_back(static_cast<T>(field(row)));
+  file.dataset(path, std::span<const T>(values), {values.size()});
+}
+
 }  // namespace attractor

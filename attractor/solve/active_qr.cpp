@@ -11,31 +11,31 @@
 namespace attractor::solve {
 namespace {
 
-using Matrix = Eigen::Map<Eigen::MatrixXd, 0, Eigen::OuterStride<>>;
+using QrMatrix = Eigen::Map<Eigen::MatrixXd, 0, Eigen::OuterStride<>>;
 using ConstMatrix = Eigen::Map<const Eigen::MatrixXd, 0, Eigen::OuterStride<>>;
-using Vector = Eigen::Map<Eigen::VectorXd>;
+using QrVector = Eigen::Map<Eigen::VectorXd>;
 using ConstVector = Eigen::Map<const Eigen::VectorXd>;
 
-constexpr std::size_t kBlock = 1 << 16;  // entries of Q a thread takes together
+constexpr std::size_t kEntriesTogether = 1 << 16;  // entries of Q a thread takes together
 
-std::size_t grain(std::size_t length) { return std::max<std::size_t>(16, kBlock / (length + 1)); }
+std::size_t row_grain(std::size_t length) { return std::max<std::size_t>(16, kEntriesTogether / (length + 1)); }
 
 }  // namespace
 
 void ActiveQr::multiply_transposed(std::span<const double> x, std::span<double> u) const {
   assert(x.size() == rows_ && u.size() == size_);
-  parallel_for(size_, grain(rows_), [&](std::size_t begin, std::size_t end) {
+  parallel_for(size_, row_grain(rows_), [&](std::size_t begin, std::size_t end) {
     const ConstMatrix q(q_.data() + begin * rows_, rows_, end - begin, Eigen::OuterStride<>(rows_));
-    Vector(u.data() + begin, end - begin).noalias() =
+    QrVector(u.data() + begin, end - begin).noalias() =
         q.transpose() * ConstVector(x.data(), x.size());
   });
 }
 
 void ActiveQr::multiply(std::span<const double> u, std::span<double> x) const {
   assert(u.size() == size_ && x.size() == rows_);
-  parallel_for(rows_, grain(size_), [&](std::size_t begin, std::size_t end) {
+  parallel_for(rows_, row_grain(size_), [&](std::size_t begin, std::size_t end) {
     const ConstMatrix q(q_.data() + begin, end - begin, size_, Eigen::OuterStride<>(rows_));
-    Vector(x.data() + begin, end - begin).noalias() = q * ConstVector(u.data(), u.size());
+    QrVector(x.data() + begin, end - begin).noalias() = q * ConstVector(u.data(), u.size());
   });
 }
 
@@ -77,8 +77,8 @@ bool ActiveQr::insert(std::span<const double> x, double dependent) {
 void ActiveQr::erase(std::size_t column) {
   assert(column < size_);
   const Eigen::Index last = --size_, first = column;
-  Matrix q(q_.data(), rows_, last + 1, Eigen::OuterStride<>(rows_));
-  Matrix r(r_.data(), last + 1, last + 1, Eigen::OuterStride<>(capacity_));
+  QrMatrix q(q_.data(), rows_, last + 1, Eigen::OuterStride<>(rows_));
+  QrMatrix r(r_.data(), last + 1, last + 1, Eigen::OuterStride<>(capacity_));
   for (Eigen::Index k = first; k < last; ++k) r.col(k) = r.col(k + 1);
   for (Eigen::Index k = first; k < last; ++k) {
     Eigen::JacobiRotation<double> rotation;
@@ -92,14 +92,14 @@ void ActiveQr::erase(std::size_t column) {
 void ActiveQr::solve(std::span<double> x) const {
   assert(x.size() == size_);
   const ConstMatrix r(r_.data(), size_, size_, Eigen::OuterStride<>(capacity_));
-  Vector y(x.data(), x.size());
+  QrVector y(x.data(), x.size());
   r.triangularView<Eigen::Upper>().solveInPlace(y);
 }
 
 void ActiveQr::solve_transposed(std::span<double> x) const {
   assert(x.size() == size_);
   const ConstMatrix r(r_.data(), size_, size_, Eigen::OuterStride<>(capacity_));
-  Vector y(x.data(), x.size());
+  QrVector y(x.data(), x.size());
   r.transpose().triangularView<Eigen::Lower>().solveInPlace(y);
 }
 

@@ -9,14 +9,13 @@
 #include <limits>
 #include <utility>
 
+#include "attractor/base/eigen.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/solve/enclosed_sum.hpp"
 
 namespace attractor::solve {
 namespace {
-
-using Vector = Eigen::Map<const Eigen::VectorXd>;
 
 constexpr std::size_t kBlock = 1 << 15;  // doubles a thread reads together
 
@@ -30,7 +29,7 @@ double rounding(double a, double b, double difference) {
 
 }  // namespace
 
-double length(std::span<const double> x) { return Vector(x.data(), x.size()).stableNorm(); }
+double length(std::span<const double> x) { return VectorMap(x.data(), x.size()).stableNorm(); }
 
 double Constraints::tail(std::size_t, std::span<double> out) const {
   std::fill(out.begin(), out.end(), 0.0);
@@ -47,9 +46,9 @@ DenseConstraints::DenseConstraints(std::span<const double> rows, std::span<const
 
 void DenseConstraints::products(std::span<const double> p, std::span<double> out) const {
   assert(p.size() == dim_ && out.size() == size());
-  const Vector x(p.data(), dim_);
+  const VectorMap x(p.data(), dim_);
   parallel_for(size(), grain(dim_), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t j = begin; j < end; ++j) out[j] = Vector(&rows_[j * dim_], dim_).dot(x);
+    for (std::size_t j = begin; j < end; ++j) out[j] = VectorMap(&rows_[j * dim_], dim_).dot(x);
   });
 }
 
@@ -80,10 +79,10 @@ TokenDifferences::TokenDifferences(std::span<const double> keys, std::size_t tok
 
 void TokenDifferences::products_of(std::size_t i, std::span<const double> p,
                                    std::span<double> out) const {
-  const Vector x(p.data(), dim_), chosen(key(i, choice_.chosen[i]), dim_);
+  const VectorMap x(p.data(), dim_), chosen(key(i, choice_.chosen[i]), dim_);
   double* product = out.data();
   for (std::size_t t = 0; t < tokens_; ++t)
-    if (t != choice_.chosen[i]) *product++ = (chosen - Vector(key(i, t), dim_)).dot(x);
+    if (t != choice_.chosen[i]) *product++ = (chosen - VectorMap(key(i, t), dim_)).dot(x);
 }
 
 void TokenDifferences::products(std::span<const double> p, std::span<double> out) const {
@@ -186,9 +185,9 @@ void QueryDifferences::products(std::span<const double> w, std::span<double> out
                [&](std::size_t begin, std::size_t end) {
                  std::vector<double> u(rows);  // W c
                  for (std::size_t i = begin; i < end; ++i) {
-                   const Vector c(query(i).data(), query_dim_);
+                   const VectorMap c(query(i).data(), query_dim_);
                    for (std::size_t a = 0; a < rows; ++a)
-                     u[a] = Vector(&w[a * query_dim_], query_dim_).dot(c);
+                     u[a] = VectorMap(&w[a * query_dim_], query_dim_).dot(c);
                    tokens_.products_of(i, u, out.subspan(i * share, share));
                  }
                });

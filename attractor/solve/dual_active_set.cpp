@@ -7,18 +7,17 @@
 #include <limits>
 #include <utility>
 
+#include "attractor/base/eigen.hpp"
 #include "attractor/base/numbers.hpp"
 #include "attractor/base/threads.hpp"
+#include "attractor/solve/pricing.hpp"
 
 namespace attractor::solve {
 namespace {
 
-using Vector = Eigen::Map<const Eigen::VectorXd>;
-
-constexpr double kRounding = 4 * std::numeric_limits<double>::epsilon();
 constexpr double kDependent = 1e-14;     // |rest| / |g| below which g lies in the span of N
 constexpr double kResolved = 1e-11;      // above this a violation in doubles needs no second look
-constexpr std::size_t kBlock = 1 << 15;  // doubles a thread reads together
+constexpr std::size_t kRowBlock = 1 << 15;  // doubles a thread reads together
 
 }  // namespace
 
@@ -66,11 +65,11 @@ double DualActiveSet::resolution(std::size_t row) const {
 // Returns rows_.size() if there is none.
 std::size_t DualActiveSet::most_violated() {
   products_.resize(rows_.size());
-  const Vector p(p_.data(), dim_);
-  parallel_for(rows_.size(), std::max<std::size_t>(1, kBlock / dim_),
+  const VectorMap p(p_.data(), dim_);
+  parallel_for(rows_.size(), std::max<std::size_t>(1, kRowBlock / dim_),
                [&](std::size_t begin, std::size_t end) {
                  for (std::size_t j = begin; j < end; ++j)
-                   products_[j] = Vector(&entries_[j * dim_], dim_).dot(p);
+                   products_[j] = VectorMap(&entries_[j * dim_], dim_).dot(p);
                });
   std::size_t worst = rows_.size();
   double most = 0;

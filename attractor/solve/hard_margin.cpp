@@ -15,8 +15,6 @@
 namespace attractor::solve {
 namespace {
 
-constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-constexpr long double kExtended = std::numeric_limits<long double>::epsilon();
 constexpr double kFarkas = 5 * kEpsilon;  // residual that the rounding of lambda explains
 constexpr double kFarkasExcess = 1e-12;   // sum lambda h against its terms
 constexpr double kSmallGap = 1e-14;       // not worth a better upper bound
@@ -81,7 +79,7 @@ struct Feasible {
   void offer(std::vector<long double> q, MarginProof& proof) {
     const long double scale = proof.feasible_scale(q);
     if (scale == kInfinity) return;
-    const double size = rounded_up(scale * length_above(q) * (1 + 2 * kExtended));
+    const double size = rounded_up(scale * length_above(q) * (1 + 2 * kExtendedEpsilon));
     if (size < norm) norm = size, point = std::move(q);
   }
 };
@@ -97,7 +95,7 @@ void bound(HardMargin& found, const DualActiveSet& set, MarginProof& proof) {
   // Rows with h = 0, or far longer than others, hold after a small lift, not by scaling.
   if (violation <= kRepairable * found.norm)
     for (double roundings = 4; gap() > kSmallGap && roundings <= 16384; roundings *= 16) {
-      const double lift = roundings * static_cast<double>(kExtended) * found.norm;
+      const double lift = roundings * static_cast<double>(kExtendedEpsilon) * found.norm;
       best.offer(set.lifted(lift), proof);
     }
   // Without interior (equalities, as pairs of rows) no feasible point need have double coordinates.

@@ -20,10 +20,9 @@
 namespace attractor::solve {
 namespace {
 
-constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 constexpr double kSmallestP = 1.02, kLargestP = 50;
 constexpr double kFloor = 1e-12;       // of the metric, relative: what is below costs nothing
-constexpr double kSmallGap = 1e-14;    // not worth another step
+constexpr double kSmallDualGap = 1e-14;    // not worth another step
 constexpr double kStageGap = 0.05;     // enough before the exponent moves on
 constexpr std::size_t kPatience = 10;  // steps without a better gap
 
@@ -94,9 +93,9 @@ struct Step {
   std::vector<Multiplier> lambda{};
 };
 
-class Problem {
+class PowerProblem {
  public:
-  explicit Problem(const Constraints& constraints);
+  explicit PowerProblem(const Constraints& constraints);
 
   std::size_t dim() const { return constraints_.dim(); }
   // The hard-margin problem of the tangent; every row gains lift |g|. Starts from these rows.
@@ -113,10 +112,10 @@ class Problem {
   Pricing pricing_;
 };
 
-Problem::Problem(const Constraints& constraints)
+PowerProblem::PowerProblem(const Constraints& constraints)
     : proof(constraints), constraints_(constraints), pricing_(constraints, proof.norms()) {}
 
-void Problem::hand_over(std::size_t j, const Tangent& tangent, double lift,
+void PowerProblem::hand_over(std::size_t j, const Tangent& tangent, double lift,
                         DualActiveSet& set) const {
   std::vector<double> row(dim());
   constraints_.row(j, row);
@@ -126,7 +125,7 @@ void Problem::hand_over(std::size_t j, const Tangent& tangent, double lift,
   if (const double norm = length(row); norm > 0) set.add(j, row, {}, norm, bound);
 }
 
-Step Problem::solve(const Tangent& tangent, std::span<const Multiplier> start, double lift) {
+Step PowerProblem::solve(const Tangent& tangent, std::span<const Multiplier> start, double lift) {
   const std::size_t limit = 10000 + 200 * dim();
   DualActiveSet set(dim());
   for (const Multiplier& row : start) hand_over(row.index, tangent, lift, set);
@@ -149,7 +148,7 @@ Step Problem::solve(const Tangent& tangent, std::span<const Multiplier> start, d
   return step;
 }
 
-bool Problem::make_feasible(std::vector<double>& w) {
+bool PowerProblem::make_feasible(std::vector<double>& w) {
   for (int attempt = 0; attempt < 4; ++attempt) {
     const long double scale = proof.feasible_scale(std::vector<long double>(w.begin(), w.end()));
     if (scale == kInfinity) return false;
@@ -166,7 +165,7 @@ long double dual_norm(const Combination& sum, double p) {
 // The Newton iteration: w is feasible, lambda >= 0.
 class Newton {
  public:
-  Newton(Problem& problem, const HardMargin& start)
+  Newton(PowerProblem& problem, const HardMargin& start)
       : problem_(&problem), w_(start.p), lambda_(start.support), support_(start.support) {}
 
   // False: the hard-margin problem of the tangent was not solved.
@@ -183,7 +182,7 @@ class Newton {
   bool step_in_u(double q);
   void mix(std::span<const Multiplier> target, double t);
 
-  Problem* problem_;
+  PowerProblem* problem_;
   std::vector<double> w_;
   std::vector<Multiplier> lambda_, support_;
 };
@@ -296,7 +295,7 @@ void Newton::mix(std::span<const Multiplier> target, double t) {
 }
 
 // From scratch: only the point and the multipliers are taken from the iteration.
-void certify(LpMargin& found, const Newton& newton, Problem& problem, const Exponents& e,
+void certify(LpMargin& found, const Newton& newton, PowerProblem& problem, const Exponents& e,
              double tolerance) {
   const Combination sum = problem.proof.combine(newton.lambda());
   const long double dual = dual_norm(sum, e.p) * rounded_norm(sum.rows.size());
@@ -353,7 +352,7 @@ LpMargin lp_margin(const Constraints& constraints, const LpMarginOptions& option
     return found;
   }
 
-  Problem problem(constraints);
+  PowerProblem problem(constraints);
   Newton newton(problem, start);
   Newton best = newton;
   double gap = kInfinity;
@@ -361,7 +360,7 @@ LpMargin lp_margin(const Constraints& constraints, const LpMarginOptions& option
   bool running = true;
   for (const Exponents& e : path) {
     const bool last = &e == &path.back();
-    const double enough = last ? std::max(kSmallGap, options.tolerance / 100) : kStageGap;
+    const double enough = last ? std::max(kSmallDualGap, options.tolerance / 100) : kStageGap;
     gap = kInfinity;
     for (std::size_t idle = 0; running && gap > enough && idle < kPatience;) {
       running = found.iterations < options.max_iterations && newton.step(e);

@@ -15,14 +15,12 @@
 namespace attractor::solve {
 namespace {
 
-constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-constexpr long double kExtended = std::numeric_limits<long double>::epsilon();
-constexpr std::size_t kBlock = 1 << 15;  // doubles a thread reads together
+constexpr std::size_t kProofBlock = 1 << 15;  // doubles a thread reads together
 
 std::vector<double> row_norms(const Constraints& constraints) {
   std::vector<double> norms(constraints.size());
   const std::size_t dim = constraints.dim();
-  parallel_for(norms.size(), std::max<std::size_t>(1, kBlock / dim),
+  parallel_for(norms.size(), std::max<std::size_t>(1, kProofBlock / dim),
                [&](std::size_t begin, std::size_t end) {
                  Eigen::VectorXd row(dim);
                  for (std::size_t j = begin; j < end; ++j) {
@@ -43,13 +41,13 @@ std::vector<double> row_norms(const Constraints& constraints) {
 long double length_above(std::span<const long double> x) {
   long double square = 0;
   for (const long double value : x) square += value * value;
-  return std::sqrt(square) * (1 + static_cast<long double>(x.size() + 4) * kExtended);
+  return std::sqrt(square) * (1 + static_cast<long double>(x.size() + 4) * kExtendedEpsilon);
 }
 
 double Combination::lower_bound(long double norm) const {
   if (!(least > 0)) return 0;
   const long double size = norm + error;
-  return size == 0 ? kInfinity : rounded_down(least / size * (1 - 4 * kExtended));
+  return size == 0 ? kInfinity : rounded_down(least / size * (1 - 4 * kExtendedEpsilon));
 }
 
 MarginProof::MarginProof(const Constraints& constraints)
@@ -85,10 +83,10 @@ Combination MarginProof::combine(std::span<const Multiplier> lambda) const {
     total.rows[a] = sums[a].value();
     total.error += sums[a].error();
   }
-  total.error *= 1 + static_cast<long double>(dim + lambda.size() + 8) * kExtended;
+  total.error *= 1 + static_cast<long double>(dim + lambda.size() + 8) * kExtendedEpsilon;
   total.bounds = bounds.value();
   total.least = total.bounds - bounds.error();
-  total.least -= kExtended * std::abs(total.least);
+  total.least -= kExtendedEpsilon * std::abs(total.least);
   return total;
 }
 
@@ -111,7 +109,7 @@ long double MarginProof::slack(std::size_t j, std::span<const long double> q) co
   long double error = sum.error();
   if (missing > 0) error += missing * length_above(q);
   return error == 0 ? sum.value()
-                    : sum.value() - error - 2 * kExtended * (std::abs(sum.value()) + error);
+                    : sum.value() - error - 2 * kExtendedEpsilon * (std::abs(sum.value()) + error);
 }
 
 double MarginProof::smallest_slack(std::span<const double> p) {
@@ -167,7 +165,7 @@ long double MarginProof::feasible_scale(std::span<const long double> q) {
     const long double h = constraints_.bound(j), missing = -slack(j, q);
     if (missing <= 0) continue;
     if (!(h > missing)) return kInfinity;  // scaling up does not help
-    scale = std::max(scale, h / (h - missing) * (1 + 4 * kExtended));
+    scale = std::max(scale, h / (h - missing) * (1 + 4 * kExtendedEpsilon));
   }
   if (scale > 1)  // rows with h <= product < 0 lose by scaling
     for (std::size_t j = 0; j < products_.size(); ++j) {

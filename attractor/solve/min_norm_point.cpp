@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "attractor/base/eigen.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/solve/active_qr.hpp"
 #include "attractor/solve/enclosed_sum.hpp"
@@ -13,11 +15,10 @@
 namespace attractor::solve {
 namespace {
 
-using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Points = Eigen::Map<const RowMajor>;
 
-constexpr std::size_t kBlock = 256;       // points a thread takes together
-constexpr double kDependent = 1e-13;      // below this a column adds no direction
+constexpr std::size_t kPointsTogether = 256;       // points a thread takes together
+constexpr double kNoDirection = 1e-13;      // below this a column adds no direction
 constexpr double kHomogeneous = 0x1p-26;  // tau / scale, see Corral
 
 // The active points with their weights. The min-norm point of their affine hull solves
@@ -43,7 +44,7 @@ class Corral {
     if (size() == capacity_) return false;
     Eigen::VectorXd column(qr_.rows());
     column << tau_, points_.row(index).transpose();
-    if (!qr_.insert({column.data(), qr_.rows()}, kDependent)) return false;
+    if (!qr_.insert({column.data(), qr_.rows()}, kNoDirection)) return false;
     members_.push_back({static_cast<std::size_t>(index), size() == 0 ? 1.0 : 0.0});
     return true;
   }
@@ -113,14 +114,14 @@ class Corral {
 
 // products = X z, in blocks of points.
 void multiply(const Points& x, const Eigen::VectorXd& z, Eigen::VectorXd& products) {
-  parallel_for(x.rows(), kBlock, [&](std::size_t begin, std::size_t end) {
+  parallel_for(x.rows(), kPointsTogether, [&](std::size_t begin, std::size_t end) {
     products.segment(begin, end - begin).noalias() = x.middleRows(begin, end - begin) * z;
   });
 }
 
 Eigen::VectorXd row_norms(const Points& x) {
   Eigen::VectorXd norms(x.rows());
-  parallel_for(x.rows(), kBlock, [&](std::size_t begin, std::size_t end) {
+  parallel_for(x.rows(), kPointsTogether, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) norms[i] = x.row(i).norm();
   });
   return norms;
@@ -166,7 +167,6 @@ long double distance_to_hull(const MinNormPoint& found, const Points& x) {
 // The gap and the smallest product as they can be stated: rounded outwards, and with what z misses
 // the hull by. |z*|^2 <= <z*, y> for y of the hull, so for z it is <z*, z> + |z*| |z - y|.
 MinNormPoint stated(MinNormPoint found, const Points& x, Eigen::VectorXd& products) {
-  constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
   const Eigen::Map<const Eigen::VectorXd> z(found.point.data(), x.cols());
   multiply(x, z, products);
   const long double smallest =

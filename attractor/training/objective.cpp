@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attractor/base/eigen.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/numbers.hpp"
 #include "attractor/base/threads.hpp"
@@ -15,13 +16,12 @@
 namespace attractor::training {
 namespace {
 
-using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-Eigen::Map<const Matrix> matrix(std::span<const double> values, std::size_t rows,
+Eigen::Map<const RowMajor> matrix(std::span<const double> values, std::size_t rows,
                                 std::size_t columns) {
   return {values.data(), static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(columns)};
 }
-Eigen::Map<Matrix> target(std::span<double> values, std::size_t rows, std::size_t columns) {
+Eigen::Map<RowMajor> target(std::span<double> values, std::size_t rows, std::size_t columns) {
   return {values.data(), static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(columns)};
 }
 
@@ -279,7 +279,7 @@ void Objective::collect_attention(std::span<const double> state, Evaluation& e) 
   if (problem_.queries.empty()) {  // one query: only the sum of the moves counts
     for (std::size_t i = 1; i < n; ++i)
       for (std::size_t b = 0; b < d; ++b) e.move[b] += e.move[i * d + b];
-    new (&moves) Eigen::Map<Matrix>(e.move.data(), 1, static_cast<Eigen::Index>(d));
+    new (&moves) Eigen::Map<RowMajor>(e.move.data(), 1, static_cast<Eigen::Index>(d));
   }
   const auto rows = static_cast<std::size_t>(moves.rows());
   const auto out = [&](std::size_t k) {

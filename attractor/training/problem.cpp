@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attractor/base/eigen.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/space/space.hpp"
 
 namespace attractor::training {
 namespace {
 
-using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 constexpr double kLargest = 1e150;  // products of two such numbers are finite
 
 void require_length(const std::vector<double>& values, std::size_t expected, const char* what) {
@@ -99,9 +99,9 @@ std::vector<double> keys(const Problem& p) {
   std::vector<double> k(p.x.size());
   const auto rows = static_cast<Eigen::Index>(p.inputs * p.tokens);
   const auto d = static_cast<Eigen::Index>(p.dim);
-  Eigen::Map<Matrix>(k.data(), rows, d).noalias() =
-      Eigen::Map<const Matrix>(p.x.data(), rows, d) *
-      Eigen::Map<const Matrix>(p.weights.data(), d, d);
+  Eigen::Map<RowMajor>(k.data(), rows, d).noalias() =
+      Eigen::Map<const RowMajor>(p.x.data(), rows, d) *
+      Eigen::Map<const RowMajor>(p.weights.data(), d, d);
   return k;
 }
 

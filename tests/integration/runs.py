@@ -409,7 +409,7 @@ class ResultFile(RunTest):
 
 
 class SameBytes(RunTest):
-    def test_from_the_command_in_the_summary(self):
+    def test_from_the_command_in_the_summary_and_from_run_toml(self):
         rows = self.save("two words.npy", np.eye(3) + 0.1)
         file = ("--init", "file", "--tokens-file", rows, "--value", rows, "--time", 2)
         angles = ("--init", "angles", "--angles=-1.5,0,0.7", "--dim", 2, "--time", "inf", "--seed", 2**64 - 1)
@@ -421,6 +421,9 @@ class SameBytes(RunTest):
             self.assertEqual(name, "attractor")
             self.assertEqual(program.attractor(*again, "--out", other).status, 0)
             self.assert_same_data(one, other)
+            third = self.directory / f"{k} from a file"
+            self.answer("--config", one / "run.toml", "--out", third)
+            self.assert_same_data(one, third)
 
     def test_with_1_2_and_4_threads(self):
         outs = [self.directory / str(threads) for threads in (1, 2, 4)]

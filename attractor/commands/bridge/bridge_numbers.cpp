@@ -50,15 +50,6 @@ void write_header(const BridgeRecord& r, Archive& file) {
   for (const auto& [name, field] : kTheoryColumns) file.attribute("/", name, r.theory.*field);
 }
 
-/// value(row) of all rows.
-template <class Row, class Value>
-void write_column(Archive& file, const std::string& path, const std::vector<Row>& rows,
-                  const Value& value) {
-  std::vector<double> values;
-  for (const Row& row : rows) values.push_back(value(row));
-  file.dataset(path, values, {values.size()});
-}
-
 void write_training(const BridgeRecord& r, Archive& file) {
   const SelectRecord& t = r.training;
   file.group("/training");

@@ -17,13 +17,6 @@
 namespace attractor::lab {
 namespace {
 
-using report::Axis;
-using report::curve;
-using report::Mark;
-using report::Panel;
-using report::Scale;
-using report::Series;
-
 constexpr std::size_t kPictures = 5;  // checkpoints shown as pictures
 
 // ---- In words.

@@ -12,14 +12,6 @@ namespace {
 
 using meanfield::Comparison;
 using meanfield::ComparisonRow;
-using report::add_point;
-using report::Axis;
-using report::curve;
-using report::Heat;
-using report::Mark;
-using report::Panel;
-using report::Scale;
-using report::Series;
 
 constexpr double kEmpty = 1e-3;  // densities below are drawn as this
 constexpr std::size_t kProfiles = 6;

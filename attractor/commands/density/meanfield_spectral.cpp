@@ -15,7 +15,6 @@ namespace {
 using namespace meanfield;
 using State = MeanfieldSystem::State;
 
-constexpr double kPi = std::numbers::pi;
 // First try and end of automatic doubling.
 constexpr std::size_t kFirstModes = 16, kMostModes = 1024;
 constexpr std::size_t kFirstDegrees = 32, kMostDegrees = 256;
@@ -70,7 +69,7 @@ MeanfieldMoment measure_circle(const SphereSpectrum& spectrum, std::size_t mode,
 std::vector<double> polar_grid() {
   std::vector<double> angles(kGrid / 2 + 1);
   for (std::size_t j = 0; j < angles.size(); ++j)
-    angles[j] = 2 * kPi * static_cast<double>(j) / static_cast<double>(kGrid);
+    angles[j] = 2 * std::numbers::pi * static_cast<double>(j) / static_cast<double>(kGrid);
   return angles;
 }
 
@@ -147,7 +146,8 @@ MeanfieldSystem circle_spectral(const MeanfieldSetup& p, const MeanfieldSize& si
                     .truncation = &density.truncation(),
                     .start_lost = lost(density.modes())};
   for (std::size_t j = 0; j < kGrid; ++j)
-    s.angles.push_back(2 * kPi * static_cast<double>(j) / static_cast<double>(kGrid) - kPi);
+    s.angles.push_back(2 * std::numbers::pi * static_cast<double>(j) / static_cast<double>(kGrid) -
+                       std::numbers::pi);
   s.measure = [spectrum, mode = p.mode](State state) {
     return measure_circle(spectrum, mode, state);
   };

@@ -21,8 +21,6 @@ namespace {
 using namespace meanfield;
 using State = MeanfieldSystem::State;
 
-constexpr double kPi = std::numbers::pi;
-
 /// One number for all of `count`, or one for each.
 std::vector<double> spread(const char* name, std::vector<double> numbers, std::size_t count) {
   if (numbers.size() == 1) numbers.assign(count, numbers[0]);
@@ -66,7 +64,7 @@ std::vector<double> bin_centres(double low, double high, std::size_t bins) {
 
 double uniform_polar(std::size_t dim, double angle) {
   const double d = static_cast<double>(dim), power = d - 2;
-  return std::exp(std::lgamma(d / 2) - std::lgamma((d - 1) / 2) - 0.5 * std::log(kPi) +
+  return std::exp(std::lgamma(d / 2) - std::lgamma((d - 1) / 2) - 0.5 * std::log(std::numbers::pi) +
                   (power == 0 ? 0 : power * std::log(std::sin(angle))));
 }
 
@@ -134,7 +132,7 @@ MeanfieldSystem circle_labels_system(const MeanfieldSetup& p, std::size_t size,
   flow->stop_when(stop);
   const CircleTokens& tokens = *flow;
   MeanfieldSystem s{.flow = std::move(flow), .start = markers.points, .weights = markers.weights};
-  s.angles = bin_centres(-kPi, kPi, kGrid);
+  s.angles = bin_centres(-std::numbers::pi, std::numbers::pi, kGrid);
   s.measure = [&tokens, mode = p.mode](State state) {
     const auto moments = tokens.moments(state, std::max<std::size_t>(2, mode + 1));
     return MeanfieldMoment{
@@ -161,10 +159,11 @@ MeanfieldSystem zonal_labels_system(const MeanfieldSetup& p, std::size_t size) {
   const ZonalLabels& labels = *flow;
   const SphereSpectrum spectrum = resolved_spectrum(p.dim, p.beta, 1e-18);
   MeanfieldSystem s{.flow = std::move(flow), .start = markers.points, .weights = markers.weights};
-  s.angles = bin_centres(0, kPi, kGrid / 2);
+  s.angles = bin_centres(0, std::numbers::pi, kGrid / 2);
   s.density = [&labels, angles = s.angles, dim = p.dim](State state) {
     std::vector<double> f = marker_density({state, labels.weights(), false}, angles.size());
-    for (std::size_t b = 0; b < f.size(); ++b) f[b] /= kPi * uniform_polar(dim, angles[b]);
+    for (std::size_t b = 0; b < f.size(); ++b)
+      f[b] /= std::numbers::pi * uniform_polar(dim, angles[b]);
     return f;
   };
   s.measure = [&labels, spectrum, mode = p.mode](State state) {

@@ -13,10 +13,6 @@ namespace attractor::lab {
 namespace {
 
 using meanfield::StationaryState;
-using report::curve;
-using report::Mark;
-using report::Panel;
-using report::Series;
 
 /// Two lines along the branch: what is stable solid, what is not dashed.
 template <class Y>

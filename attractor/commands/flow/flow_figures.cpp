@@ -15,15 +15,6 @@
 namespace attractor::lab {
 namespace {
 
-using report::Axis;
-using report::Colour;
-using report::curve;
-using report::Guide;
-using report::Mark;
-using report::Panel;
-using report::Scale;
-using report::Series;
-
 // ---- Against time.
 
 struct TimeAxis {

@@ -65,14 +65,6 @@ void write_series(const FlowRecord& r, Archive& file) {
       });
 }
 
-template <class Row, class T, class Field>
-void write_column(Archive& file, const std::string& path, const std::vector<Row>& rows,
-                  const Field& field) {
-  std::vector<T> values;
-  for (const Row& row : rows) values.push_back(field(row));
-  file.dataset(path, std::span<const T>(values), {values.size()});
-}
-
 template <class T, class Field>
 void write_stacked(const FlowRecord& r, Archive& file, const std::string& path, const Field& field,
                    std::vector<std::size_t> shape) {
@@ -84,10 +76,10 @@ void write_stacked(const FlowRecord& r, Archive& file, const std::string& path, 
 }
 
 void write_snapshots(const FlowRecord& r, Archive& file) {
-  write_column<Snapshot, double>(file, "/snapshots/time", r.snapshots,
-                                 [](const Snapshot& s) { return s.time.value(); });
-  write_column<Snapshot, double>(file, "/snapshots/log10_time", r.snapshots,
-                                 [](const Snapshot& s) { return log10_of(s.time); });
+  write_column<double>(file, "/snapshots/time", r.snapshots,
+                       [](const Snapshot& s) { return s.time.value(); });
+  write_column<double>(file, "/snapshots/log10_time", r.snapshots,
+                       [](const Snapshot& s) { return log10_of(s.time); });
   write_stacked<double>(r, file, "/snapshots/positions", &Snapshot::positions, {r.tokens, r.dim});
   write_stacked<std::uint32_t>(r, file, "/snapshots/clusters", &Snapshot::clusters, {r.tokens});
   write_stacked<double>(r, file, "/snapshots/cosine_histogram", &Snapshot::cosine_histogram,
@@ -99,26 +91,26 @@ void write_snapshots(const FlowRecord& r, Archive& file) {
 void write_merges(const FlowRecord& r, Archive& file) {
   using observe::Linkage;
   const auto whole = [&](const char* name, std::uint32_t Linkage::*field) {
-    write_column<Linkage, std::uint32_t>(file, std::string("/merge_tree/") + name, r.merges,
-                                         [&](const Linkage& m) { return m.*field; });
+    write_column<std::uint32_t>(file, std::string("/merge_tree/") + name, r.merges,
+                                [&](const Linkage& m) { return m.*field; });
   };
   whole("left", &Linkage::left);
   whole("right", &Linkage::right);
   whole("size", &Linkage::size);
-  write_column<Linkage, double>(file, "/merge_tree/time", r.merges,
-                                [](const Linkage& m) { return m.time.value(); });
-  write_column<Linkage, double>(file, "/merge_tree/log10_time", r.merges,
-                                [](const Linkage& m) { return log10_of(m.time); });
+  write_column<double>(file, "/merge_tree/time", r.merges,
+                       [](const Linkage& m) { return m.time.value(); });
+  write_column<double>(file, "/merge_tree/log10_time", r.merges,
+                       [](const Linkage& m) { return log10_of(m.time); });
   using depth::Coalescence;
   const std::string group = "/coalescences/";
-  write_column<Coalescence, std::uint32_t>(file, group + "into", r.coalescences,
-                                           [](const Coalescence& c) { return c.into; });
-  write_column<Coalescence, std::uint32_t>(file, group + "absorbed", r.coalescences,
-                                           [](const Coalescence& c) { return c.absorbed; });
-  write_column<Coalescence, double>(file, group + "error", r.coalescences,
-                                    [](const Coalescence& c) { return c.error; });
-  write_column<Coalescence, double>(file, group + "log10_time", r.coalescences,
-                                    [](const Coalescence& c) { return log10_of(c.time); });
+  write_column<std::uint32_t>(file, group + "into", r.coalescences,
+                              [](const Coalescence& c) { return c.into; });
+  write_column<std::uint32_t>(file, group + "absorbed", r.coalescences,
+                              [](const Coalescence& c) { return c.absorbed; });
+  write_column<double>(file, group + "error", r.coalescences,
+                       [](const Coalescence& c) { return c.error; });
+  write_column<double>(file, group + "log10_time", r.coalescences,
+                       [](const Coalescence& c) { return log10_of(c.time); });
 }
 
 constexpr std::size_t kMostWeights = std::size_t{1} << 24;  // numbers of one set that are kept

@@ -1,4 +1,4 @@
-// A FlowRecord as the one shape that every view is made from (answer.hpp).
+// A FlowRecord as the one shape that every view is made from (commands/result.hpp).
 #pragma once
 
 #include <optional>

@@ -11,11 +11,6 @@
 namespace attractor::lab {
 namespace {
 
-using report::Colour;
-using report::curve;
-using report::Panel;
-using report::Series;
-
 constexpr double kWidth = 1120;  // pixels
 constexpr Colour kOutline = 0x9aa3af, kFrontLine = 0xd3d9e0, kBackLine = 0xedf0f3;
 

@@ -14,11 +14,6 @@ namespace {
 
 using meanfield::ContextLayer;
 using meanfield::ContextState;
-using report::Axis;
-using report::curve;
-using report::Panel;
-using report::Scale;
-using report::Series;
 
 constexpr double kOtherTokens[] = {1e2, 1e4, 1e8};
 constexpr int kContextPoints = 300;

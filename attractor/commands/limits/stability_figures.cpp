@@ -13,12 +13,6 @@ namespace {
 using meanfield::ClusterHistory;
 using meanfield::ClusterMoment;
 using meanfield::Stability;
-using report::add_point;
-using report::curve;
-using report::Mark;
-using report::Panel;
-using report::Scale;
-using report::Series;
 
 constexpr std::size_t kStems = 60;  // modes drawn one by one
 

@@ -22,14 +22,11 @@ using meanfield::Equiangular;
 using meanfield::EquiangularFlow;
 using meanfield::EquiangularLayer;
 using meanfield::EquiangularState;
-using report::Axis;
-using report::Scale;
-using report::Series;
 
 constexpr double kMostCosine = 1 - 1e-15;
 
 /// A point of the way: ln t, cosine, ln(1 - cosine).
-struct Point {
+struct Moment {
   double log_time, cosine, log_gap;
 };
 
@@ -37,7 +34,7 @@ struct Asked {
   EquiangularFlow flow;
   double log_time;
   std::vector<double> levels;
-  std::vector<Point> way{};
+  std::vector<Moment> way{};
   std::vector<EquiangularLayer> layers{};
   double step = 1;
   const Equiangular& problem() const { return flow.problem(); }
@@ -61,9 +58,9 @@ double asked_log_time(const EquiangularSetup& p) {
 }
 
 // Positions, not times, are spaced evenly: a collapse may take a small part of its time only.
-std::vector<Point> way_of(const EquiangularFlow& flow, double least_log_gap) {
+std::vector<Moment> way_of(const EquiangularFlow& flow, double least_log_gap) {
   const double start = flow.problem().cosine0, room = 1 - start;
-  std::vector<Point> way;
+  std::vector<Moment> way;
   const auto add = [&](double cosine, double log_gap, const Arrival& arrival) {
     if (arrival.status == Arrival::Status::reached)
       way.push_back({arrival.log_time, cosine, log_gap});
@@ -87,7 +84,7 @@ std::vector<Point> way_of(const EquiangularFlow& flow, double least_log_gap) {
 
 // ---- Words.
 
-std::string time_text(double log_time) {
+std::string log_time_text(double log_time) {
   const double power = log_time / std::numbers::ln10;
   // Not an exponent of three hundred digits.
   return std::abs(power) < 1e9 ? power_text(power) : fmt::format("10^{{({:.6g})}}", power);
@@ -104,15 +101,16 @@ std::string headline(const Asked& a) {
                                       rounded(e.tokens), e.beta, scheme_words(e));
   const double log_gap = a.layers.empty() ? a.flow.at(a.log_time).log_gap : a.layers.back().log_gap;
   const bool plain = log_gap > std::log(1e-6) || log_gap < -1e5;
-  const std::string where = plain ? fmt::format("{:.7g}", a.cosine()) : "1 − " + time_text(log_gap);
+  const std::string where =
+      plain ? fmt::format("{:.7g}", a.cosine()) : "1 − " + log_time_text(log_gap);
   if (!a.layers.empty())
     return fmt::format("{} have the cosine {} after {} layers of depth {:.6g}", who, where,
                        grouped(a.layers.size() - 1), a.step);
   std::string text = fmt::format("{} have the cosine {} at time {}", who, where,
-                                 std::isinf(a.log_time) ? "0" : time_text(a.log_time));
+                                 std::isinf(a.log_time) ? "0" : log_time_text(a.log_time));
   const Arrival half = a.flow.half_collapse();
   if (half.status == Arrival::Status::reached)
-    text += fmt::format("; 1 − cosine has halved at time {}", time_text(half.log_time));
+    text += fmt::format("; 1 − cosine has halved at time {}", log_time_text(half.log_time));
   return text;
 }
 
@@ -206,7 +204,7 @@ void add_tables(const Asked& a, Result& answer) {
               .title = "The way of the flow",
               .columns = {"log_time", "cosine", "log_gap"},
               .only_data = true};
-  for (const Point& p : a.way) curve.rows.push_back({p.log_time, p.cosine, p.log_gap});
+  for (const Moment& p : a.way) curve.rows.push_back({p.log_time, p.cosine, p.log_gap});
   answer.tables.push_back(std::move(curve));
   if (!layered) return;
   Table layers{.name = "layers",
@@ -224,7 +222,7 @@ void add_tables(const Asked& a, Result& answer) {
 PageFigure cosine_figure(const Asked& a) {
   Series flow = report::curve(report::kBlue, 2.4);
   flow.title = a.layers.empty() ? "" : "flow";
-  for (const Point& p : a.way) add_point(flow, p.log_time / std::numbers::ln10, p.cosine);
+  for (const Moment& p : a.way) add_point(flow, p.log_time / std::numbers::ln10, p.cosine);
   Series dots = report::curve(report::kVermillion, 2);
   dots.mark = report::Mark::points;
   if (a.layers.empty() && std::isfinite(a.log_time)) {
@@ -263,7 +261,7 @@ PageFigure gap_figure(const Asked& a) {
   flow.title = "1 − cosine";
   tail.title = "late law of theory";
   tail.dashed = true;
-  for (const Point& p : a.way) {
+  for (const Moment& p : a.way) {
     add_point(flow, x(p.log_time), p.log_gap / std::numbers::ln10);
     const double late = a.flow.log_tail(p.log_time);
     add_point(tail, x(p.log_time), late < std::numbers::ln10 ? late / std::numbers::ln10 : kNan);

@@ -18,12 +18,6 @@ namespace {
 
 using meanfield::ClusterPair;
 using meanfield::PairAngle;
-using report::add_point;
-using report::curve;
-using report::Scale;
-using report::Series;
-
-constexpr double kLn10 = std::numbers::ln10;
 
 struct Case {
   ClusterPair pair;
@@ -43,7 +37,7 @@ std::optional<flow::Time> moment(const PairSetup& p) {
     throw Error(fmt::format("time = {} and log10-time = {} say the same; give one of them", *p.time,
                             *p.log10_time));
   if (p.time) return flow::Time(*p.time);
-  if (p.log10_time) return flow::Time(1, *p.log10_time * kLn10);
+  if (p.log10_time) return flow::Time(1, *p.log10_time * std::numbers::ln10);
   return std::nullopt;
 }
 
@@ -65,7 +59,7 @@ std::vector<std::pair<PairAngle, double>> way(const Case& c) {
   constexpr int kPoints = 240;
   for (int k = 0; k <= kPoints; ++k) {
     const PairAngle at{c.from.log_tangent - first * std::pow(span / first, k / double{kPoints})};
-    points.emplace_back(at, log_merge_time(c.pair, c.from, at) / kLn10);
+    points.emplace_back(at, log_merge_time(c.pair, c.from, at) / std::numbers::ln10);
   }
   return points;
 }
@@ -93,8 +87,8 @@ PageFigure beta_figure(const Case& c) {
   for (int k = 1; k <= 120; ++k) {
     ClusterPair pair = c.pair;
     pair.beta = most * k / 120;
-    add_point(exact, pair.beta, log_merge_time(pair, c.from, c.to) / kLn10);
-    add_point(formula, pair.beta, log_asymptotic_time(pair, c.from) / kLn10);
+    add_point(exact, pair.beta, log_merge_time(pair, c.from, c.to) / std::numbers::ln10);
+    add_point(formula, pair.beta, log_asymptotic_time(pair, c.from) / std::numbers::ln10);
   }
   PageFigure figure =
       plot("lifetime", "Lifetime against inverse temperature",
@@ -116,7 +110,7 @@ void fill(const Case& c, Json& values) {
   const double log_time = log_merge_time(c.pair, c.from, c.to);
   values["merge_time"] = number_of_log(log_time);
   values["log_merge_time"] = number(log_time);
-  values["log10_merge_time"] = number(log_time / kLn10);
+  values["log10_merge_time"] = number(log_time / std::numbers::ln10);
   values["asymptotic_log_time"] = number(log_asymptotic_time(c.pair, c.from));
   // Where the formula is infinite there is nothing to compare with.
   values["ratio_to_asymptotic"] =
@@ -141,7 +135,7 @@ std::string headline(const Case& c, double log_time) {
       c.pair.rule == Rule::softmax ? "softmax attention" : "unnormalised attention", c.pair.beta);
   if (c.from.antipodal()) return who + ", are antipodal and rest.";
   if (std::isinf(log_time)) return who + ", have merged already.";
-  return fmt::format("{}, merge at t = {}.", who, power_text(log_time / kLn10));
+  return fmt::format("{}, merge at t = {}.", who, power_text(log_time / std::numbers::ln10));
 }
 
 }  // namespace

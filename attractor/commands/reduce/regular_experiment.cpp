@@ -21,12 +21,7 @@ namespace {
 using meanfield::GrowthSpectrum;
 using meanfield::PairAngle;
 using meanfield::RegularClusters;
-using report::add_point;
-using report::curve;
-using report::Scale;
-using report::Series;
 
-constexpr double kLn10 = std::numbers::ln10;
 constexpr const char* kSimplexModes[] = {"neutral", "opening", "parting", "pairing"};
 
 RegularClusters clusters_of(const RegularSetup& p) {
@@ -91,7 +86,7 @@ void fill_lifetime(const RegularSetup& p, const RegularClusters& clusters, Json&
   values["neighbour_angle"] = number(angle.angle());
   values["lifetime"] = number_of_log(log_time);
   values["log_lifetime"] = number(log_time);
-  values["log10_lifetime"] = number(log_time / kLn10);
+  values["log10_lifetime"] = number(log_time / std::numbers::ln10);
   values["asymptotic_log_lifetime"] = number(log_asymptotic_time(pair, angle));
   values["lifetime_exponent"] = number(lifetime_exponent(pair, angle));
 }
@@ -106,7 +101,7 @@ void fill_way(const RegularSetup& p, const RegularClusters& clusters, Json& valu
     return;
   values["time"] = number_of_log(log_time);
   values["log_time"] = number(log_time);
-  values["log10_time"] = number(log_time / kLn10);
+  values["log10_time"] = number(log_time / std::numbers::ln10);
 }
 
 void check(const RegularSetup& p) {
@@ -157,9 +152,9 @@ PageFigure lifetime_figure(const RegularSetup& p) {
     RegularClusters clusters = clusters_of(p);
     clusters.beta = most * k / points;
     const meanfield::ClusterPair two = neighbours(clusters);
-    add_point(folding, clusters.beta, spectrum_of(p, clusters).log_efolding() / kLn10);
-    add_point(pair, clusters.beta, log_merge_time(two, angle, merged) / kLn10);
-    add_point(formula, clusters.beta, log_asymptotic_time(two, angle) / kLn10);
+    add_point(folding, clusters.beta, spectrum_of(p, clusters).log_efolding() / std::numbers::ln10);
+    add_point(pair, clusters.beta, log_merge_time(two, angle, merged) / std::numbers::ln10);
+    add_point(formula, clusters.beta, log_asymptotic_time(two, angle) / std::numbers::ln10);
   }
   return plot("lifetime", "How long the clusters stay apart",
               {.x = {.label = "inverse temperature β", .low = 0, .high = most},
@@ -176,7 +171,7 @@ PageFigure ring_figure(const RegularSetup& p) {
   for (int k = 1; k <= 200; ++k) {
     // Quadratic: most of the time is spent close to the start.
     const double to = p.polar - (p.polar - p.to_polar) * k * k / 4e4;
-    add_point(polar, ring_time(clusters, p.polar, to).log() / kLn10, to);
+    add_point(polar, ring_time(clusters, p.polar, to).log() / std::numbers::ln10, to);
   }
   return plot("ring", "The ring slides to the pole",
               {.x = {.label = "time t", .scale = Scale::power},
@@ -192,7 +187,7 @@ std::string headline(const RegularSetup& p, const GrowthSpectrum& spectrum) {
   const std::string who = fmt::format(
       "{} equal clusters {}, {} at β = {:.6g}", p.count, where,
       p.dynamics == Rule::softmax ? "softmax attention" : "unnormalised attention", p.beta);
-  const std::string fold = power_text(spectrum.log_efolding() / kLn10);
+  const std::string fold = power_text(spectrum.log_efolding() / std::numbers::ln10);
   if (p.shape == Shape::ring)
     return fmt::format("{}: it leaves the equator e-fold in {}.", who, fold);
   return fmt::format("{}: mode {} grows fastest, e-fold in {}.", who,

@@ -18,13 +18,6 @@
 namespace attractor::lab {
 namespace {
 
-using report::Axis;
-using report::Colour;
-using report::curve;
-using report::Mark;
-using report::Panel;
-using report::Scale;
-using report::Series;
 using training::MaxMargin;
 
 constexpr std::size_t kCurvePoints = 1000;  // of a line

@@ -18,7 +18,7 @@ Json array(std::span<const double> values) {
   return std::vector<double>(values.begin(), values.end());
 }
 
-Json log10_of(const flow::Time& time) { return number(time.log() / std::numbers::ln10); }
+Json json_log10(const flow::Time& time) { return number(time.log() / std::numbers::ln10); }
 
 Json tokens_json(const std::vector<training::TokenMargin>& tokens) {
   Json list = Json::array();
@@ -189,7 +189,7 @@ void add_exact(const SelectRecord& r, Json& json) {
 
 // ---- result.h5.
 
-constexpr std::size_t kMostTokens = 100'000'000;  // numbers of X that are copied
+constexpr std::size_t kMostNumbers = 100'000'000;  // numbers of X that are copied
 
 Json parameters_json(const SelectSetup& parameters) {
   SelectSetup copy = parameters;
@@ -242,7 +242,7 @@ Archive::Shape weights_shape(const SelectRecord& r, std::size_t size) {
 void write_problem(const SelectRecord& r, Archive& file) {
   const training::Problem& p = r.problem;
   file.group("/problem");
-  if (p.x.size() <= kMostTokens) write_array(file, "/problem/X", p.x, {p.inputs, p.tokens, p.dim});
+  if (p.x.size() <= kMostNumbers) write_array(file, "/problem/X", p.x, {p.inputs, p.tokens, p.dim});
   write_array(file, "/problem/Y", p.labels, {p.labels.size()});
   write_array(file, "/problem/v", p.head.v, {p.head.v.size()});
   write_array(file, "/problem/W", p.weights, {p.dim, p.dim});
@@ -320,6 +320,17 @@ void write_multipliers(Archive& file, const std::string& group,
   write_vector(file, group + "/multiplier", value);
 }
 
+/// What is known of the length of a solution.
+template <class Margin>
+void write_bounds(Archive& file, const std::string& group, const Margin& svm) {
+  file.attribute(group, "status", solve::name(svm.status));
+  file.attribute(group, "norm", svm.norm);
+  file.attribute(group, "norm_lower", svm.lower);
+  file.attribute(group, "norm_upper", svm.upper);
+  file.attribute(group, "relative_gap", svm.relative_gap);
+  file.attribute(group, "farkas_residual", svm.farkas_residual);
+}
+
 void write_svm(const SelectRecord& r, const training::MaxMargin& svm, const std::string& group,
                Archive& file) {
   file.group(group);
@@ -329,14 +340,9 @@ void write_svm(const SelectRecord& r, const training::MaxMargin& svm, const std:
   write_multipliers(file, group + "/support", svm.support);
   write_token_margins(file, group + "/neighbours", svm.neighbours);
   write_token_margins(file, group + "/rivals", svm.rivals);
-  file.attribute(group, "status", solve::name(svm.status));
-  file.attribute(group, "norm", svm.norm);
-  file.attribute(group, "norm_lower", svm.lower);
-  file.attribute(group, "norm_upper", svm.upper);
+  write_bounds(file, group, svm);
   file.attribute(group, "upper_proved", svm.upper_is_proved);
-  file.attribute(group, "relative_gap", svm.relative_gap);
   file.attribute(group, "slack", svm.smallest_slack);
-  file.attribute(group, "farkas_residual", svm.farkas_residual);
   file.attribute(group, "rank", svm.rank);
   file.attribute(group, "factor_rank", svm.factor_rank);
   file.attribute(group, "largest_cosine_in_reach", svm.reach);
@@ -350,12 +356,7 @@ void write_label(const SelectRecord& r, Archive& file) {
   file.group(group);
   write_array(file, group + "/solution", svm.p, {svm.p.size()});
   write_whole(file, group + "/support_inputs", r.label->support);
-  file.attribute(group, "status", solve::name(svm.status));
-  file.attribute(group, "norm", svm.norm);
-  file.attribute(group, "norm_lower", svm.lower);
-  file.attribute(group, "norm_upper", svm.upper);
-  file.attribute(group, "relative_gap", svm.relative_gap);
-  file.attribute(group, "farkas_residual", svm.farkas_residual);
+  write_bounds(file, group, svm);
   file.attribute(group, "cosine", r.head_cosine);
 }
 
@@ -396,14 +397,6 @@ void write_rows(Archive& file, const std::string& path, const std::vector<Row>& 
     all.insert(all.end(), width - values.size(), missing);
   }
   file.dataset(path, all, {rows.size(), width});
-}
-
-template <class Row, class Field>
-void write_column(Archive& file, const std::string& path, const std::vector<Row>& rows,
-                  const Field& field) {
-  std::vector<double> values;
-  for (const Row& row : rows) values.push_back(static_cast<double>(field(row)));
-  write_vector(file, path, values);
 }
 
 void write_choices(Archive& file, const std::string& group,
@@ -479,7 +472,7 @@ Json select_values(const SelectRecord& r) {
     json["steps"] = r.steps;
     json["saturated"] = r.saturated;
     json["finite_minimum"] = r.at_minimum;
-    json["log10_time"] = log10_of(r.time);
+    json["log10_time"] = json_log10(r.time);
   }
   json["loss"] = number(r.loss);
   json["log10_excess"] = number(r.log10_excess);
@@ -492,7 +485,7 @@ Json select_values(const SelectRecord& r) {
   json["equal_other_scores"] = r.equal_others;
   if (r.trained) {
     json["lock_in_log10_time"] = Json::array();
-    for (const flow::Time& time : r.lock_in) json["lock_in_log10_time"].push_back(log10_of(time));
+    for (const flow::Time& time : r.lock_in) json["lock_in_log10_time"].push_back(json_log10(time));
   }
   add_local(r, json);
   add_path(r, json);

@@ -17,13 +17,6 @@
 namespace attractor::lab {
 namespace {
 
-using report::Axis;
-using report::Colour;
-using report::curve;
-using report::Mark;
-using report::Panel;
-using report::Scale;
-using report::Series;
 using training::MaxMargin;
 
 constexpr Colour kOther = 0xd99a7a;        // further starts
@@ -31,16 +24,16 @@ constexpr std::size_t kPathPoints = 1000;  // of a line
 
 // ---- In the plane of the keys.
 
-using Point = std::array<double, 2>;
+using PlanePoint = std::array<double, 2>;
 
-double length(const Point& p) { return std::hypot(p[0], p[1]); }
+double length(const PlanePoint& p) { return std::hypot(p[0], p[1]); }
 
 struct Plane {
   std::array<std::vector<double>, 2> axis;
   std::array<std::string, 2> name;  // of the coordinates
   std::vector<double> keys;         // n x T x d
 
-  Point of(std::span<const double> x) const { return {dot(axis[0], x), dot(axis[1], x)}; }
+  PlanePoint of(std::span<const double> x) const { return {dot(axis[0], x), dot(axis[1], x)}; }
 };
 
 /// Takes the part along a unit vector away.
@@ -101,7 +94,7 @@ std::string tokens_words(std::span<const std::size_t> chosen) {
 }
 
 struct Ray {
-  Point to;
+  PlanePoint to;
   std::string title;
   Colour colour;
 };
@@ -132,7 +125,7 @@ std::vector<Ray> rays_of(const SelectRecord& r, const Plane& plane) {
   return rays;
 }
 
-Series dashed_line(const Point& from, const Point& to, Colour colour, double width) {
+Series dashed_line(const PlanePoint& from, const PlanePoint& to, Colour colour, double width) {
   Series line = curve(colour, width);
   line.dashed = true;
   add_point(line, from[0], from[1]);
@@ -151,9 +144,9 @@ Series ray_line(const Ray& ray, double reach) {
 Series margin_line(const Plane& plane, const MaxMargin& svm, std::span<const double> key,
                    double reach, Colour colour) {
   constexpr int kPieces = 64;  // gnuplot leaves out a piece whose ends are both outside
-  const Point w = plane.of(svm.solution), selected = plane.of(key);
+  const PlanePoint w = plane.of(svm.solution), selected = plane.of(key);
   const double square = w[0] * w[0] + w[1] * w[1], size = std::sqrt(square);
-  const Point foot = {selected[0] - w[0] / square, selected[1] - w[1] / square};
+  const PlanePoint foot = {selected[0] - w[0] / square, selected[1] - w[1] / square};
   Series line = curve(colour, 1);
   for (int k = -kPieces; k <= kPieces; ++k)
     add_point(line, foot[0] - w[1] / size * reach * k / kPieces,
@@ -162,9 +155,9 @@ Series margin_line(const Plane& plane, const MaxMargin& svm, std::span<const dou
 }
 
 /// A square range around points.
-void frame(Panel& panel, const std::vector<Point>& points, double room) {
-  Point low = {0, 0}, high = {0, 0};
-  for (const Point& p : points)
+void frame(Panel& panel, const std::vector<PlanePoint>& points, double room) {
+  PlanePoint low = {0, 0}, high = {0, 0};
+  for (const PlanePoint& p : points)
     for (std::size_t c : {0, 1})
       if (std::isfinite(p[c])) low[c] = std::min(low[c], p[c]), high[c] = std::max(high[c], p[c]);
   double half = 0;
@@ -178,9 +171,10 @@ void frame(Panel& panel, const std::vector<Point>& points, double room) {
   panel.equal_scale = true;
 }
 
-Series dots(const std::vector<Point>& points, double radius, const std::vector<Colour>& colours) {
+Series dots(const std::vector<PlanePoint>& points, double radius,
+            const std::vector<Colour>& colours) {
   Series series{.mark = Mark::points, .size = radius, .colours = colours};
-  for (const Point& p : points) add_point(series, p[0], p[1]);
+  for (const PlanePoint& p : points) add_point(series, p[0], p[1]);
   return series;
 }
 
@@ -191,7 +185,7 @@ Panel key_panel(const SelectRecord& r, const Plane& plane, const std::vector<Ray
   const auto key = [&](std::size_t i, std::size_t t) {
     return std::span(plane.keys).subspan((i * p.tokens + t) * p.dim, p.dim);
   };
-  std::vector<Point> all, selected;
+  std::vector<PlanePoint> all, selected;
   std::vector<Colour> colours, inks;
   for (std::size_t i = 0; i < inputs; ++i)
     for (std::size_t t = 0; t < p.tokens; ++t) {
@@ -222,15 +216,15 @@ Panel key_panel(const SelectRecord& r, const Plane& plane, const std::vector<Ray
 struct Radius {
   bool compressed;
   double at(double r) const { return compressed ? std::log10(1 + r) : r; }
-  Point at(const Point& p) const {
+  PlanePoint at(const PlanePoint& p) const {
     const double size = length(p);
-    return size > 0 ? Point{p[0] / size * at(size), p[1] / size * at(size)} : p;
+    return size > 0 ? PlanePoint{p[0] / size * at(size), p[1] / size * at(size)} : p;
   }
 };
 
-std::vector<Point> path_of(const SelectRecord& r, const training::Objective& objective,
-                           const std::string& block, const Plane& plane) {
-  std::vector<Point> path;
+std::vector<PlanePoint> path_of(const SelectRecord& r, const training::Objective& objective,
+                                const std::string& block, const Plane& plane) {
+  std::vector<PlanePoint> path;
   const std::size_t size = objective.dim(), stride = r.series.size() / kPathPoints + 1;
   for (const training::Block& b : objective.blocks()) {
     if (b.name != block || b.size != plane.axis[0].size()) continue;
@@ -242,7 +236,7 @@ std::vector<Point> path_of(const SelectRecord& r, const training::Objective& obj
 }
 
 /// Line, arrow heads at equal distances, an open dot at the start and a full one at the end.
-void add_path(Panel& panel, const std::vector<Point>& path, Colour colour, std::string title) {
+void add_path(Panel& panel, const std::vector<PlanePoint>& path, Colour colour, std::string title) {
   constexpr int kArrows = 9;
   if (path.empty()) return;
   Series line = curve(colour, 2.4), heads = curve(colour, 2);
@@ -289,8 +283,8 @@ struct PathPanel {
 };
 
 // The paths of p from further starts.
-std::vector<std::vector<Point>> other_paths(const SelectRecord& r, const Plane& plane) {
-  std::vector<std::vector<Point>> paths;
+std::vector<std::vector<PlanePoint>> other_paths(const SelectRecord& r, const Plane& plane) {
+  std::vector<std::vector<PlanePoint>> paths;
   const std::size_t d = plane.axis[0].size();
   for (const OtherStart& other : r.others) {
     paths.emplace_back();
@@ -302,19 +296,19 @@ std::vector<std::vector<Point>> other_paths(const SelectRecord& r, const Plane& 
 
 PathPanel path_panel(const SelectRecord& r, const training::Objective& objective,
                      const Plane& plane, const std::vector<Ray>& rays) {
-  std::vector<Point> p = path_of(r, objective, "p", plane), v;
+  std::vector<PlanePoint> p = path_of(r, objective, "p", plane), v;
   if (r.problem.dim == 2) v = path_of(r, objective, "v", plane);
-  std::vector<std::vector<Point>> others = other_paths(r, plane);
-  std::vector<std::vector<Point>*> paths{&p, &v};
-  for (std::vector<Point>& path : others) paths.push_back(&path);
+  std::vector<std::vector<PlanePoint>> others = other_paths(r, plane);
+  std::vector<std::vector<PlanePoint>*> paths{&p, &v};
+  for (std::vector<PlanePoint>& path : others) paths.push_back(&path);
   double most = 0;
-  for (const std::vector<Point>* path : paths)
-    for (const Point& point : *path)
+  for (const std::vector<PlanePoint>* path : paths)
+    for (const PlanePoint& point : *path)
       if (std::isfinite(length(point))) most = std::max(most, length(point));
   const Radius radius{most > 12};
-  std::vector<Point> all;
-  for (std::vector<Point>* path : paths)
-    for (Point& point : *path) all.push_back(point = radius.at(point));
+  std::vector<PlanePoint> all;
+  for (std::vector<PlanePoint>* path : paths)
+    for (PlanePoint& point : *path) all.push_back(point = radius.at(point));
   PathPanel result;
   Panel& panel = result.panel;
   panel.title = v.empty() ? "path of p" : "paths of p and v";
@@ -335,7 +329,7 @@ PathPanel path_panel(const SelectRecord& r, const training::Objective& objective
   for (const Ray& ray : rays) panel.series.push_back(ray_line(ray, reach));
   if (!v.empty() && r.label && r.label->svm.status == solve::MarginStatus::optimal)
     panel.series.push_back(ray_line({plane.of(r.label->svm.p), "", report::kBlue}, reach));
-  for (const std::vector<Point>& path : others) add_path(panel, path, kOther, "");
+  for (const std::vector<PlanePoint>& path : others) add_path(panel, path, kOther, "");
   add_path(panel, v, report::kBlue, "v, with its label margin direction");
   add_path(panel, p, report::kVermillion, v.empty() ? "" : "p");
   return result;
@@ -363,9 +357,9 @@ Panel basin_map(const training::Basins& basins) {
   const std::vector<std::size_t> counts = basin_counts(basins);
   const double radius = std::clamp(0.36 * 420 / static_cast<double>(basins.side), 1.0, 9.0);
   const auto at = [&](std::span<const double> w) {
-    return Point{w[basins.axes[0]], w[basins.axes[1]]};
+    return PlanePoint{w[basins.axes[0]], w[basins.axes[1]]};
   };
-  std::vector<Point> all;
+  std::vector<PlanePoint> all;
   for (std::size_t limit = 0; limit < counts.size(); ++limit) {
     if (counts[limit] == 0) continue;
     Series series{.mark = Mark::points, .colour = basin_colour(basins, limit), .size = radius};

@@ -20,67 +20,68 @@ namespace {
 
 using Lines = std::string;
 
-void row(Lines& text, std::string_view name, const std::string& value) {
+void add_row(Lines& text, std::string_view name, const std::string& value) {
   text += fmt::format("  {:<26} {}\n", name, value);
 }
 
 void add_training(const SelectRecord& r, Lines& text) {
-  row(text, "status", std::string(flow::name(r.status)));
-  row(text, "steps",
-      fmt::format("{}{}", r.steps,
-                  r.saturated ? ", then the gradient is zero in double precision" : ""));
+  add_row(text, "status", std::string(flow::name(r.status)));
+  add_row(text, "steps",
+          fmt::format("{}{}", r.steps,
+                      r.saturated ? ", then the gradient is zero in double precision" : ""));
   if (r.at_minimum)
-    row(text, "", "at a minimum of finite norm: attention mixes tokens, none is selected");
-  row(text, "loss", fmt::format("{:.10g}", r.loss));
+    add_row(text, "", "at a minimum of finite norm: attention mixes tokens, none is selected");
+  add_row(text, "loss", fmt::format("{:.10g}", r.loss));
   if (!r.attention.empty())
-    row(text,
-        fmt::format("|{}|",
-                    r.setup.train == training::Train::p || r.setup.train == training::Train::v_p
-                        ? "p"
-                        : "W"),
-        fmt::format("{:.10g}", norm(r.attention)));
-  row(text, "smallest selected weight", fmt::format("{:.6g}", r.softmax_min));
+    add_row(text,
+            fmt::format("|{}|",
+                        r.setup.train == training::Train::p || r.setup.train == training::Train::v_p
+                            ? "p"
+                            : "W"),
+            fmt::format("{:.10g}", norm(r.attention)));
+  add_row(text, "smallest selected weight", fmt::format("{:.6g}", r.softmax_min));
 }
 
 void add_margin(const SelectRecord& r, Lines& text) {
   const training::MaxMargin& svm = *r.svm;
-  row(text, "locally optimal", yes(svm.locally_optimal));
-  row(text, "globally optimal", yes(svm.globally_optimal));
+  add_row(text, "locally optimal", yes(svm.locally_optimal));
+  add_row(text, "globally optimal", yes(svm.globally_optimal));
   if (!svm.feasible()) {
-    row(text, "Att-SVM", "infeasible: " + infeasible_words(svm));
+    add_row(text, "Att-SVM", "infeasible: " + infeasible_words(svm));
     return;
   }
-  row(text, "Att-SVM margin",
-      fmt::format("{:.12g}  (relative duality gap {:.1g}{})", svm.margin(), svm.relative_gap,
-                  svm.rank > 0 ? fmt::format(", rank {}", svm.rank) : ""));
-  row(text, "norm of its solution", bounds_words(svm));
+  add_row(text, "Att-SVM margin",
+          fmt::format("{:.12g}  (relative duality gap {:.1g}{})", svm.margin(), svm.relative_gap,
+                      svm.rank > 0 ? fmt::format(", rank {}", svm.rank) : ""));
+  add_row(text, "norm of its solution", bounds_words(svm));
   for (const std::string& words : {slack_words(svm), reach_words(svm)})
-    if (!words.empty()) row(text, "", words);
+    if (!words.empty()) add_row(text, "", words);
   if (r.trained) {
-    row(text, "cosine of weights to it", fmt::format("{:.12g}", r.cosine));
-    row(text, "cosine of -grad to it", fmt::format("{:.12g}", r.velocity_cosine));
+    add_row(text, "cosine of weights to it", fmt::format("{:.12g}", r.cosine));
+    add_row(text, "cosine of -grad to it", fmt::format("{:.12g}", r.velocity_cosine));
   }
   for (const training::TokenMargin& t : svm.rivals)
-    row(text, "may take over later",
+    add_row(
+        text, "may take over later",
         fmt::format("input {}, token {}: better score, margin {:.6g}", t.input, t.token, t.margin));
   if (r.relaxed && r.relaxed->feasible())
-    row(text, "relaxed Att-SVM",
-        fmt::format("margin {:.12g}, cosine {:.12g}", r.relaxed->margin(), r.relaxed_cosine));
+    add_row(text, "relaxed Att-SVM",
+            fmt::format("margin {:.12g}, cosine {:.12g}", r.relaxed->margin(), r.relaxed_cosine));
 }
 
 void add_exact(const SelectRecord& r, Lines& text) {
   const solve::ExactMargin& exact = *r.exact;
-  if (!exact.proved) return row(text, "exact check", "not proved: " + exact.why_not);
+  if (!exact.proved) return add_row(text, "exact check", "not proved: " + exact.why_not);
   if (!exact.infeasible)
-    return row(text, "exact check", "|p|^2 = " + exact.squared_norm.exact + ", proved");
-  row(text, "exact check",
-      "infeasible, proved: sum of multiplier (k_selected - k_token) is exactly 0 for");
+    return add_row(text, "exact check", "|p|^2 = " + exact.squared_norm.exact + ", proved");
+  add_row(text, "exact check",
+          "infeasible, proved: sum of multiplier (k_selected - k_token) is exactly 0 for");
   const std::size_t others = r.problem.tokens - 1;
   for (std::size_t k = 0; k < exact.support.size(); ++k) {
     const std::size_t input = exact.support[k] / others, t = exact.support[k] % others;
-    row(text, "",
-        fmt::format("input {}, token {}: {}", input, t < r.selected[input] ? t : t + 1,
-                    exact.lambda[k].exact));
+    add_row(text, "",
+            fmt::format("input {}, token {}: {}", input, t < r.selected[input] ? t : t + 1,
+                        exact.lambda[k].exact));
   }
 }
 
@@ -88,7 +89,8 @@ void add_path(const SelectRecord& r, Lines& text) {
   for (std::size_t k = 0; k < r.path.size(); ++k) {
     const std::string turned = r.path_svm->feasible() ? fmt::format("{:.4g}", 1 - r.path_cosine[k])
                                                       : "none: its tokens are inseparable";
-    row(text, k == 0 ? "regularisation path" : "",
+    add_row(
+        text, k == 0 ? "regularisation path" : "",
         fmt::format("R = {:<8.6g} loss {:<14.10g} 1 - cosine to max-margin {}{}", r.path[k].radius,
                     r.path[k].loss, turned, r.path[k].on_boundary ? "" : ", inside the ball"));
   }
@@ -97,30 +99,31 @@ void add_path(const SelectRecord& r, Lines& text) {
 void add_basins(const SelectRecord& r, Lines& text) {
   if (!r.basins) return;
   const std::vector<std::size_t> counts = basin_counts(*r.basins);
-  row(text, "basins", fmt::format("{} starts", r.basins->starts.size()));
+  add_row(text, "basins", fmt::format("{} starts", r.basins->starts.size()));
   for (std::size_t k = 0; k < r.basins->limits.size(); ++k)
-    row(text, "",
-        fmt::format("{} end with {}", counts[k], fmt::join(r.basins->limits[k].chosen, " ")));
-  if (counts.back() > 0) row(text, "", fmt::format("{} did not settle on tokens", counts.back()));
+    add_row(text, "",
+            fmt::format("{} end with {}", counts[k], fmt::join(r.basins->limits[k].chosen, " ")));
+  if (counts.back() > 0)
+    add_row(text, "", fmt::format("{} did not settle on tokens", counts.back()));
 }
 
 std::string words(const SelectRecord& r) {
   Lines text = command(r.setup) + "\n\n";
   if (r.trained) add_training(r, text);
-  row(text, "selected tokens", fmt::format("{}", fmt::join(r.selected, " ")));
+  add_row(text, "selected tokens", fmt::format("{}", fmt::join(r.selected, " ")));
   if (r.svm) add_margin(r, text);
   if (r.label && r.label->svm.status != solve::MarginStatus::infeasible)
-    row(text, "label margin",
-        fmt::format("{:.12g}, cosine of v {:.12g}", r.label->margin(), r.head_cosine));
+    add_row(text, "label margin",
+            fmt::format("{:.12g}, cosine of v {:.12g}", r.label->margin(), r.head_cosine));
   if (r.exact) add_exact(r, text);
   if (r.local) {
-    row(text, "locally optimal choices",
-        fmt::format("{}{}", r.local->found.size(),
-                    r.local->complete ? "" : " found, maybe more exist"));
+    add_row(text, "locally optimal choices",
+            fmt::format("{}{}", r.local->found.size(),
+                        r.local->complete ? "" : " found, maybe more exist"));
     for (const training::MaxMargin& svm : r.local->found)
-      row(text, "",
-          fmt::format("{}  margin {:.6g}{}", fmt::join(svm.chosen, " "), svm.margin(),
-                      svm.globally_optimal ? ", globally optimal" : ""));
+      add_row(text, "",
+              fmt::format("{}  margin {:.6g}{}", fmt::join(svm.chosen, " "), svm.margin(),
+                          svm.globally_optimal ? ", globally optimal" : ""));
   }
   add_path(r, text);
   add_basins(r, text);

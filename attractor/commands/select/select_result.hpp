@@ -1,4 +1,4 @@
-// A SelectRecord as the one shape that every view is made from (answer.hpp).
+// A SelectRecord as the one shape that every view is made from (commands/result.hpp).
 #pragma once
 
 #include "attractor/commands/result.hpp"

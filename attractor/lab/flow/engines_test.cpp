@@ -30,8 +30,8 @@
 #include "attractor/depth/moments_flow.hpp"
 #include "attractor/depth/sphere_flow.hpp"
 #include "attractor/flow/run.hpp"
-#include "attractor/lab/flow/flow_model.hpp"
 #include "attractor/lab/flow/flow_setup.hpp"
+#include "attractor/lab/flow/observed_flow.hpp"
 #include "attractor/mean_field/circle_tokens.hpp"
 
 namespace attractor::lab {
@@ -390,7 +390,7 @@ TEST(Engines, TheModelSaysWhichOneItTookAndItsError) {
     FlowSetup p = on_circle(engine);
     p.beta = 20;
     p.accuracy = 1e-6;
-    FlowModel model(p, n, 2, 0);
+    ObservedFlow model(p, n, 2, 0);
     EXPECT_EQ(model.flow().engine(), name(engine));
     const std::vector<double> state = model.flow().begin(tokens);
     std::vector<double> v(state.size());
@@ -439,14 +439,14 @@ TEST(Engines, WhatTheCircleCannotGiveIsRefused) {
             "engine circle needs tokens of dimension 2, not 3");
 
   // A file may turn out to have another dimension.
-  EXPECT_EQ(refusal([] { FlowModel(on_circle(depth::Engine::circle), 100, 3, 0); }),
+  EXPECT_EQ(refusal([] { ObservedFlow(on_circle(depth::Engine::circle), 100, 3, 0); }),
             "engine circle needs tokens of dimension 2, not 3");
 }
 
 // ---- Fixed steps: one map, whatever the engine.
 
 /// Tokens of a state in the order in which they were given.
-std::vector<double> as_given(const FlowModel& model, std::span<const double> state,
+std::vector<double> as_given(const ObservedFlow& model, std::span<const double> state,
                              std::size_t dim) {
   std::vector<double> storage;
   const std::span<const double> shape = model.flow().directions(state, storage);
@@ -459,7 +459,7 @@ std::vector<double> as_given(const FlowModel& model, std::span<const double> sta
 
 std::vector<double> stepped(const FlowSetup& p, std::vector<double> tokens, std::size_t dim) {
   const std::size_t n = tokens.size() / dim;
-  FlowModel model(p, n, dim, 0);
+  ObservedFlow model(p, n, dim, 0);
   EXPECT_EQ(model.flow().engine(), name(p.engine.value()));
   flow::Progress progress{.state = model.flow().begin(std::move(tokens))};
   model.enter(progress.time, progress.state);
@@ -526,7 +526,7 @@ TEST(Engines, CoarseVelocitiesDoNotStallAdaptiveSteps) {
     };
     const auto run_to = [&](double units, double accuracy) {
       p.accuracy = accuracy;
-      FlowModel model(p, n, c.dim, 0);
+      ObservedFlow model(p, n, c.dim, 0);
       flow::Progress progress{.state = model.flow().begin(tokens_of(kPatterns[0], n, c.dim))};
       model.enter(progress.time, progress.state);
       const flow::Plan plan{.end = flow::Time(units, model.flow().log_unit()),
@@ -559,10 +559,10 @@ TEST(Engines, TheSphereIsTakenForManyTokensAndSaysItsError) {
   p.beta = 20;
   p.accuracy = 1e-6;
   EXPECT_EQ(taken(p, 100, 3), "sphere");
-  FlowModel model(p, 200, 3, 0);
+  ObservedFlow model(p, 200, 3, 0);
   FlowSetup dense = p;
   dense.engine = depth::Engine::dense;
-  FlowModel truth(dense, 200, 3, 0);
+  ObservedFlow truth(dense, 200, 3, 0);
   const std::vector<double> tokens = tokens_of(kPatterns[0], 200, 3);
   const std::vector<double> state = model.flow().begin(tokens);
   std::vector<double> v(600), exact(600);
@@ -623,7 +623,7 @@ TEST(Engines, MomentsSayTheirErrorAndWhyTheyAreRefused) {
   p.beta = 4;
   p.accuracy = 1e-6;
   const std::size_t n = 200, dim = 5;
-  FlowModel model(p, n, dim, 0);
+  ObservedFlow model(p, n, dim, 0);
   EXPECT_EQ(model.flow().engine(), "moments");
   const std::vector<double> tokens = tokens_of(kPatterns[0], n, dim);
   const std::vector<double> state = model.flow().begin(tokens);
@@ -653,9 +653,10 @@ TEST(Engines, MomentsSayTheirErrorAndWhyTheyAreRefused) {
   EXPECT_EQ(checked([](auto& q) { q.time = INFINITY; }), needs + "a finite time, not inf");
   EXPECT_EQ(checked([](auto& q) { q.stepper = flow::Method::layers; }),
             needs + "stepper adaptive, euler or rk4, not layers");
-  EXPECT_EQ(refusal([&] { FlowModel(p, 100, 9, 0); }), needs + "tokens of dimension 3 to 8, not 9");
+  EXPECT_EQ(refusal([&] { ObservedFlow(p, 100, 9, 0); }),
+            needs + "tokens of dimension 3 to 8, not 9");
   p.beta = 60;
-  EXPECT_EQ(refusal([&] { FlowModel(p, 100, 5, 0); }).substr(0, 33),
+  EXPECT_EQ(refusal([&] { ObservedFlow(p, 100, 5, 0); }).substr(0, 33),
             "engine moments takes longer than ");
 }
 
@@ -696,7 +697,7 @@ TEST(Engines, SinglePrecisionStatesItsError) {
             p.value = value;
             FlowSetup single = p;
             single.precision = Precision::f32;
-            FlowModel exact(p, n, dim, 0), rounded(single, n, dim, 0);
+            ObservedFlow exact(p, n, dim, 0), rounded(single, n, dim, 0);
             const std::vector<double> tokens =
                 caps ? balanced_caps(n, dim) : tokens_of(kPatterns[1], n, dim);
             std::vector<double> v(dim * n), w(dim * n);

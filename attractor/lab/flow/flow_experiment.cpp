@@ -13,7 +13,7 @@
 #include "attractor/flow/run.hpp"
 #include "attractor/lab/flow/checkpoint.hpp"
 #include "attractor/lab/flow/flow_distributed.hpp"
-#include "attractor/lab/flow/flow_model.hpp"
+#include "attractor/lab/flow/observed_flow.hpp"
 #include "attractor/lab/words.hpp"
 #include "attractor/observe/pairs.hpp"
 #include "attractor/ranks/ranks.hpp"
@@ -406,7 +406,7 @@ class FlowRun::Experiment {
   std::size_t count_;
   std::string command_;
   FlowRecord record_;
-  FlowModel model_;
+  ObservedFlow model_;
   flow::Plan plan_;
   SnapshotChoice choice_;
   observe::ObserveOptions options_;

@@ -8,7 +8,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/numbers.hpp"
 #include "attractor/depth/engines.hpp"
-#include "attractor/lab/flow/flow_model.hpp"
+#include "attractor/lab/flow/observed_flow.hpp"
 #include "attractor/ranks/ranks.hpp"
 
 namespace attractor::lab {

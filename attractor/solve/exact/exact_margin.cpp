@@ -16,7 +16,6 @@
 namespace attractor::solve {
 namespace {
 
-constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
 // A row and its bound times one positive factor that makes all of them integers.
 struct Row {

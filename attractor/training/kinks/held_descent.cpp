@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attractor/base/eigen.hpp"
 #include "attractor/base/random.hpp"
 #include "attractor/space/space.hpp"
 
@@ -13,10 +14,6 @@ using Matrix = Eigen::MatrixXd;
 using Vector = Eigen::VectorXd;
 constexpr Eigen::Index kWhole = 400, kKrylov = 80;
 constexpr std::size_t kSphere = SIZE_MAX;
-
-std::span<const double> view(const Vector& w) {
-  return {w.data(), static_cast<std::size_t>(w.size())};
-}
 
 // The sphere as one more surface: the ball is where it is off. It pushes back by any amount.
 void add_sphere(std::span<const double> w, double push, Surfaces& surfaces) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "attractor/base/dense.hpp"
+#include "attractor/base/eigen.hpp"
 #include "attractor/space/space.hpp"
 #include "attractor/training/kinks/held_descent.hpp"
 #include "attractor/training/resolved_loss.hpp"
@@ -15,10 +16,6 @@ using Vector = Eigen::VectorXd;
 constexpr double kWidths[] = {1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6};
 constexpr Nearness kAt{.height = 1e-11};
 constexpr double kBend = 40;  // softplus is ReLU to rounding so many widths away
-
-std::span<const double> view(const Vector& w) {
-  return {w.data(), static_cast<std::size_t>(w.size())};
-}
 
 double loss_at(const Objective& objective, std::span<const double> w) {
   Evaluation e;

@@ -8,14 +8,14 @@
 namespace attractor::training {
 namespace {
 
-constexpr double kAt = 1e-13;     // a height that counts as zero
+constexpr double kHeightOfZero = 1e-13;     // a height that counts as zero
 constexpr double kTouch = 1e-12;  // room at which a kink is met
 constexpr double kNear = 1e-6;    // farther kinks are not met, whatever a rejected step said
 constexpr double kBound = 1e-12;  // a share that counts as 0 or 1
 
 // Does room go from there being some to none? What rounding left below zero may stay there.
 bool leaves(double before, double after) {
-  return after < -kAt && (before >= 0 || after < 2 * before - kTouch);
+  return after < -kHeightOfZero && (before >= 0 || after < 2 * before - kTouch);
 }
 
 bool any_leaves(const std::vector<double>& before, const std::vector<double>& after) {
@@ -105,7 +105,7 @@ void Sliding::start(std::span<const double> weights) {
   set_sides(kinks_.sides(e));
   met_.clear();
   for (std::size_t a = 0; a < kinks_.size(); ++a)
-    if (std::abs(kinks_.height(a, e)) <= kAt) sides_[a] = Side::held, met_.push_back(a);
+    if (std::abs(kinks_.height(a, e)) <= kHeightOfZero) sides_[a] = Side::held, met_.push_back(a);
   set_sides(sides_);
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "attractor/base/dense.hpp"
+#include "attractor/base/eigen.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/numbers.hpp"
 #include "attractor/solve/enclosed_sum.hpp"
@@ -16,7 +17,6 @@
 namespace attractor::training {
 namespace {
 
-using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Extended = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 constexpr double kTight = 1e-9;  // relative to a margin of one
 constexpr double kRival = 0.1;
@@ -37,7 +37,7 @@ double tight_within(double gap, bool active_set) {
 
 std::size_t rank_of(std::span<const double> w, std::size_t d) {
   const auto n = static_cast<Eigen::Index>(d);
-  const PivotedQr qr(Eigen::Map<const Matrix>(w.data(), n, n), 1e-7);
+  const PivotedQr qr(Eigen::Map<const RowMajor>(w.data(), n, n), 1e-7);
   return static_cast<std::size_t>(qr.rank());
 }
 
@@ -66,7 +66,7 @@ AttSvm::AttSvm(const Objective& objective, double power) : objective_(objective)
   }
   const auto d = static_cast<Eigen::Index>(p.dim);
   const auto rows = static_cast<Eigen::Index>(objective.given_queries().size() / p.dim);
-  const Eigen::Map<const Matrix> z(objective.given_queries().data(), rows, d);
+  const Eigen::Map<const RowMajor> z(objective.given_queries().data(), rows, d);
   const PivotedQr qr(z.transpose());
   query_dim_ = p.dim;
   coordinates_.assign(objective.given_queries().begin(), objective.given_queries().end());
@@ -75,8 +75,8 @@ AttSvm::AttSvm(const Objective& objective, double power) : objective_(objective)
   query_dim_ = static_cast<std::size_t>(basis.cols());
   basis_.resize(p.dim * query_dim_);
   coordinates_.resize(static_cast<std::size_t>(rows) * query_dim_);
-  Eigen::Map<Matrix>(basis_.data(), d, basis.cols()) = basis;
-  Eigen::Map<Matrix>(coordinates_.data(), rows, basis.cols()) = z * basis;
+  Eigen::Map<RowMajor>(basis_.data(), d, basis.cols()) = basis;
+  Eigen::Map<RowMajor>(coordinates_.data(), rows, basis.cols()) = z * basis;
 }
 
 // The rows of a trained prompt, for the first inputs.
@@ -155,7 +155,7 @@ AttSvm::Point AttSvm::expand(const Point& point, const solve::QueryDifferences& 
   Point whole(static_cast<std::size_t>(d * d));
   Eigen::Map<Extended>(whole.data(), d, d) =
       Eigen::Map<const Extended>(point.data(), d, k) *
-      Eigen::Map<const Matrix>(basis_.data(), d, k).cast<long double>().transpose();
+      Eigen::Map<const RowMajor>(basis_.data(), d, k).cast<long double>().transpose();
   result.solution.assign(whole.begin(), whole.end());
   if (const long double scale = proof.feasible_scale(whole); std::isfinite(scale)) {
     constexpr long double kAbove = 1 + 4 * std::numeric_limits<long double>::epsilon();

@@ -1,4 +1,4 @@
-#include "attractor/lab/flow/flow_model.hpp"
+#include "attractor/lab/flow/observed_flow.hpp"
 
 #include <fmt/format.h>
 
@@ -48,8 +48,8 @@ Attention energy_attention(const FlowSetup& p, std::size_t dim) {
 
 }  // namespace
 
-FlowModel::FlowModel(const FlowSetup& p, std::size_t tokens, std::size_t dim, double merge_radius,
-                     bool distributed)
+ObservedFlow::ObservedFlow(const FlowSetup& p, std::size_t tokens, std::size_t dim,
+                           double merge_radius, bool distributed)
     : setup_(p), dim_(dim), weights_(p, dim) {
   depth::TokenFlowSetup setup{.architecture = architecture_of(p, dim, weights_.at(0)),
                               .tokens = tokens,
@@ -68,7 +68,7 @@ FlowModel::FlowModel(const FlowSetup& p, std::size_t tokens, std::size_t dim, do
   layers_ = dynamic_cast<depth::LayerFlow*>(flow_.get());
 }
 
-std::vector<double> FlowModel::tokens_at(const flow::Step& step, double theta) {
+std::vector<double> ObservedFlow::tokens_at(const flow::Step& step, double theta) {
   const flow::Stretch stretch = step.stretch();
   std::vector<double> state(step.after.size());
   stretch.at(theta, state);
@@ -76,9 +76,9 @@ std::vector<double> FlowModel::tokens_at(const flow::Step& step, double theta) {
   return groups().expand(state);
 }
 
-bool FlowModel::members_visible() const { return observe::members_visible(groups()); }
+bool ObservedFlow::members_visible() const { return observe::members_visible(groups()); }
 
-flow::Time FlowModel::next_change(const flow::Time& now, const flow::Time& end) const {
+flow::Time ObservedFlow::next_change(const flow::Time& now, const flow::Time& end) const {
   flow::Time next = end;
   const auto earlier = [&](double time) {
     const flow::Time candidate(time, 0);
@@ -93,7 +93,7 @@ flow::Time FlowModel::next_change(const flow::Time& now, const flow::Time& end) 
   return next;
 }
 
-void FlowModel::enter(const flow::Time& now, std::vector<double>& state) {
+void ObservedFlow::enter(const flow::Time& now, std::vector<double>& state) {
   flow_->enter(now, state);
   if (setup_.redraw == 0) return;
   // A run resumed at its end has no period left to enter: it is still in the one before.
@@ -104,15 +104,15 @@ void FlowModel::enter(const flow::Time& now, std::vector<double>& state) {
   layers_->set_weights(std::move(w.heads), std::move(w.output), std::move(w.block));
 }
 
-std::uint64_t FlowModel::period_before(const flow::Time& end) const {
+std::uint64_t ObservedFlow::period_before(const flow::Time& end) const {
   if (setup_.redraw == 0) return 0;
   const double periods = std::ceil(end.value() / setup_.redraw * (1 - 1e-12));
   return periods > 1 ? static_cast<std::uint64_t>(periods) - 1 : 0;
 }
 
-observe::Observation FlowModel::observe(const flow::Time& time, std::span<const double> state,
-                                        const observe::ObserveOptions& options,
-                                        bool thorough) const {
+observe::Observation ObservedFlow::observe(const flow::Time& time, std::span<const double> state,
+                                           const observe::ObserveOptions& options,
+                                           bool thorough) const {
   std::vector<double> storage;
   const std::span<const double> shape = whole().directions(state, storage);
   observe::Observation o =
@@ -140,7 +140,7 @@ observe::Observation FlowModel::observe(const flow::Time& time, std::span<const 
 }
 
 /// Linear engines sum the energy over all pairs at the price of a velocity.
-void FlowModel::know_energy(std::span<const double> state, observe::Observation& o) const {
+void ObservedFlow::know_energy(std::span<const double> state, observe::Observation& o) const {
   const double log_energy = whole().log_energy(state);
   if (!std::isfinite(log_energy)) return;
   o.energy_ratio *= std::exp(log_energy - o.log_energy);
@@ -151,7 +151,7 @@ void FlowModel::know_energy(std::span<const double> state, observe::Observation&
 }
 
 /// One layer of the step of --stepper layers, else of the natural unit of time.
-double FlowModel::layer_cosine(const flow::Time& time, std::span<const double> state) const {
+double ObservedFlow::layer_cosine(const flow::Time& time, std::span<const double> state) const {
   const double unit = flow().log_unit();
   const double step =
       stepper_of(setup_) == flow::Method::layers ? flow::Time(setup_.step).in_unit(unit) : 1;
@@ -169,8 +169,8 @@ double FlowModel::layer_cosine(const flow::Time& time, std::span<const double> s
 }
 
 // dE/dt and softmax rows belong to plain attention; here the rows are those of the layer.
-void FlowModel::observe_layer(const flow::Time& time, std::span<const double> state,
-                              bool affordable, observe::Observation& o) const {
+void ObservedFlow::observe_layer(const flow::Time& time, std::span<const double> state,
+                                 bool affordable, observe::Observation& o) const {
   o.dissipation = o.log_dissipation = o.attention_entropy = kNan;
   o.dissipation_relative_error = o.dissipation_relative_unseen = kNan;
   o.attention_entropy_error = o.attention_entropy_unseen = 0;

@@ -1,8 +1,6 @@
-// From parameters to the flow that moves the tokens (depth/token_flow.hpp): the fused AttentionFlow
-// where it can do what was asked, CircleFlow (ChordFlow for fixed steps), SphereFlow and
-// MomentsFlow for very many tokens on the circle, in three and in up to eight dimensions
-// (engine_of() decides), the general LayerFlow otherwise; DistributedFlow where ranks share tokens.
-// And what changes it with depth (weights redrawn, mix switching), and what is measured of it.
+// The flow of a setup (depth/make_token_flow.hpp chooses it) with what a run does to it and wants
+// of it: weights are redrawn with depth, mix switches, ranks share the tokens, observations are
+// made.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +18,12 @@
 
 namespace attractor::lab {
 
-class FlowModel {
+class ObservedFlow {
  public:
-  /// Files are read as they are named. Throws Error on what has no meaning. `distributed`: the
-  /// ranks share the tokens (check_distributed() has let it pass).
-  FlowModel(const FlowSetup& p, std::size_t tokens, std::size_t dim, double merge_radius,
-            bool distributed = false);
+  /// Throws Error on what has no meaning. `distributed`: the ranks share the tokens
+  /// (check_distributed() has let it pass).
+  ObservedFlow(const FlowSetup& p, std::size_t tokens, std::size_t dim, double merge_radius,
+               bool distributed = false);
 
   depth::TokenFlow& flow() { return *flow_; }
   const depth::TokenFlow& flow() const { return *flow_; }
