@@ -362,9 +362,9 @@ std::string Parameter::text() const { return std::visit(Writer{*this}, target); 
 Json Parameter::json() const {
   // A number that has a name is called by it.
   const auto real = [&](double x) {
-    const bool named = std::any_of(special.begin(), special.end(),
+    const bool has_name = std::any_of(special.begin(), special.end(),
                                    [&](const auto& word) { return word.second == x; });
-    return std::isfinite(x) && !named ? Json(x) : Json(text());
+    return std::isfinite(x) && !has_name ? Json(x) : Json(text());
   };
   if (auto* const* x = std::get_if<double*>(&target)) return real(**x);
   if (auto* const* x = std::get_if<std::uint64_t*>(&target)) return **x;
