@@ -363,7 +363,7 @@ Json Parameter::json() const {
   // A number that has a name is called by it.
   const auto real = [&](double x) {
     const bool has_name = std::any_of(special.begin(), special.end(),
-                                   [&](const auto& word) { return word.second == x; });
+                                      [&](const auto& word) { return word.second == x; });
     return std::isfinite(x) && !has_name ? Json(x) : Json(text());
   };
   if (auto* const* x = std::get_if<double*>(&target)) return real(**x);
