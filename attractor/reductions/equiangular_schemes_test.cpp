@@ -275,6 +275,8 @@ TEST(EquiangularSchemes, ClocksOfTheSameFlow) {
           return {1 / q, 0, 0};
         case N::deepnorm:
           return {1 / a, 0, 0};
+        case N::branch:
+          break;  // sees lengths
       }
       return {};
     };
