@@ -178,7 +178,9 @@ TEST(MaxMargin, BoundsOfWAreAboutTheQueriesAsGiven) {
       EXPECT_GT(best.relative_gap, 0);
       EXPECT_GE(best.norm, best.lower);
       EXPECT_LE(best.norm, best.upper);
-      if (height > 1e-3) EXPECT_EQ(best.status, solve::MarginStatus::optimal);
+      if (height > 1e-3) {
+        EXPECT_EQ(best.status, solve::MarginStatus::optimal);
+      }
     }
   }
 }
