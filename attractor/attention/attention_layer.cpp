@@ -36,7 +36,7 @@ std::vector<double> rows_times(std::span<const double> tokens, const std::vector
   if (matrix.empty()) return {};
   std::vector<double> product(tokens.size() / dim * (matrix.size() / dim));
   Eigen::Map<RowMajor>(product.data(), static_cast<Eigen::Index>(tokens.size() / dim),
-                     static_cast<Eigen::Index>(matrix.size() / dim))
+                       static_cast<Eigen::Index>(matrix.size() / dim))
       .noalias() = as_matrix(tokens, dim) * as_matrix(matrix, dim).transpose();
   return product;
 }

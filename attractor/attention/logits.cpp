@@ -11,7 +11,6 @@
 namespace attractor {
 namespace {
 
-
 std::size_t rows_per_tile(std::size_t count) {
   constexpr std::size_t kTileSize = 1U << 17U;  // doubles: 1 MB
   return std::clamp<std::size_t>(kTileSize / count, 4, 64);
@@ -23,7 +22,7 @@ void inner_products(const Logits& logits, LogitTile& tile) {
   const auto rank = static_cast<Eigen::Index>(logits.rank);
   const Eigen::Map<const RowMajor> queries(&logits.queries[tile.begin * logits.rank], rows, rank);
   const Eigen::Map<const RowMajor> keys(&logits.keys[tile.columns.first * logits.rank], columns,
-                                      rank);
+                                        rank);
   Eigen::Map<RowMajor> values(tile.values.data(), rows, columns);
   values.noalias() = queries * keys.transpose();
   values *= logits.beta;

@@ -15,7 +15,6 @@
 namespace attractor {
 namespace {
 
-
 Eigen::Index index(std::size_t k) { return static_cast<Eigen::Index>(k); }
 
 Stream stream_of(const WeightKey& key) {

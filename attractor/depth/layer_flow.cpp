@@ -18,7 +18,6 @@
 namespace attractor::depth {
 namespace {
 
-
 std::vector<double> product(const std::vector<double>& left, const RowMajor& right) {
   if (left.empty()) return {right.data(), right.data() + right.size()};
   const Eigen::Index d = right.rows(), rows = static_cast<Eigen::Index>(left.size()) / d;

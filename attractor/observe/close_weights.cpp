@@ -10,8 +10,8 @@
 namespace attractor::observe {
 namespace {
 
-constexpr std::size_t kCounted = 1024;  // close tokens counted one by one
-constexpr std::size_t kTokensTogether = 256;     // tokens a thread takes together
+constexpr std::size_t kCounted = 1024;        // close tokens counted one by one
+constexpr std::size_t kTokensTogether = 256;  // tokens a thread takes together
 
 // The log weight of a pair is slope (centre_i - |q_i - k_j|^2) / 2.
 struct Pairs {

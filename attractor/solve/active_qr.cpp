@@ -18,7 +18,9 @@ using ConstVector = Eigen::Map<const Eigen::VectorXd>;
 
 constexpr std::size_t kEntriesTogether = 1 << 16;  // entries of Q a thread takes together
 
-std::size_t row_grain(std::size_t length) { return std::max<std::size_t>(16, kEntriesTogether / (length + 1)); }
+std::size_t row_grain(std::size_t length) {
+  return std::max<std::size_t>(16, kEntriesTogether / (length + 1));
+}
 
 }  // namespace
 

@@ -15,8 +15,8 @@
 namespace attractor::solve {
 namespace {
 
-constexpr double kDependent = 1e-14;     // |rest| / |g| below which g lies in the span of N
-constexpr double kResolved = 1e-11;      // above this a violation in doubles needs no second look
+constexpr double kDependent = 1e-14;  // |rest| / |g| below which g lies in the span of N
+constexpr double kResolved = 1e-11;   // above this a violation in doubles needs no second look
 constexpr std::size_t kRowBlock = 1 << 15;  // doubles a thread reads together
 
 }  // namespace

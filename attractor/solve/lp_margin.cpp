@@ -21,10 +21,10 @@ namespace attractor::solve {
 namespace {
 
 constexpr double kSmallestP = 1.02, kLargestP = 50;
-constexpr double kFloor = 1e-12;       // of the metric, relative: what is below costs nothing
-constexpr double kSmallDualGap = 1e-14;    // not worth another step
-constexpr double kStageGap = 0.05;     // enough before the exponent moves on
-constexpr std::size_t kPatience = 10;  // steps without a better gap
+constexpr double kFloor = 1e-12;         // of the metric, relative: what is below costs nothing
+constexpr double kSmallDualGap = 1e-14;  // not worth another step
+constexpr double kStageGap = 0.05;       // enough before the exponent moves on
+constexpr std::size_t kPatience = 10;    // steps without a better gap
 
 double signed_power(double x, double exponent) {
   return std::copysign(std::pow(std::abs(x), exponent), x);
@@ -116,7 +116,7 @@ PowerProblem::PowerProblem(const Constraints& constraints)
     : proof(constraints), constraints_(constraints), pricing_(constraints, proof.norms()) {}
 
 void PowerProblem::hand_over(std::size_t j, const Tangent& tangent, double lift,
-                        DualActiveSet& set) const {
+                             DualActiveSet& set) const {
   std::vector<double> row(dim());
   constraints_.row(j, row);
   const auto bound = static_cast<double>(constraints_.bound(j) + lift * proof.norms()[j] -

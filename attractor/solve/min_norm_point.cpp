@@ -17,9 +17,9 @@ namespace {
 
 using Points = Eigen::Map<const RowMajor>;
 
-constexpr std::size_t kPointsTogether = 256;       // points a thread takes together
-constexpr double kNoDirection = 1e-13;      // below this a column adds no direction
-constexpr double kHomogeneous = 0x1p-26;  // tau / scale, see Corral
+constexpr std::size_t kPointsTogether = 256;  // points a thread takes together
+constexpr double kNoDirection = 1e-13;        // below this a column adds no direction
+constexpr double kHomogeneous = 0x1p-26;      // tau / scale, see Corral
 
 // The active points with their weights. The min-norm point of their affine hull solves
 //   (tau^2 e e^T + X X^T) v = e,   l = v / sum v,   z = X^T l

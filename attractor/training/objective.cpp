@@ -16,9 +16,8 @@
 namespace attractor::training {
 namespace {
 
-
 Eigen::Map<const RowMajor> matrix(std::span<const double> values, std::size_t rows,
-                                std::size_t columns) {
+                                  std::size_t columns) {
   return {values.data(), static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(columns)};
 }
 Eigen::Map<RowMajor> target(std::span<double> values, std::size_t rows, std::size_t columns) {

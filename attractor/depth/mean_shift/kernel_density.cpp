@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kCell = 128;    // most points of a cell
 constexpr std::size_t kChunk = 2048;  // points gathered at once: they stay in the cache
-constexpr double kLeftOut = 40;    // -ln of all that is left out, beside one point's 1
+constexpr double kLeftOut = 40;       // -ln of all that is left out, beside one point's 1
 
 void require_sizes(Points points, std::size_t dim) {
   const auto bad = std::ranges::find_if_not(points, [](double x) { return std::abs(x) <= 1e150; });

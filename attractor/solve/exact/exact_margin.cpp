@@ -16,7 +16,6 @@
 namespace attractor::solve {
 namespace {
 
-
 // A row and its bound times one positive factor that makes all of them integers.
 struct Row {
   std::vector<Integer> g{};

@@ -8,10 +8,10 @@
 namespace attractor::training {
 namespace {
 
-constexpr double kHeightOfZero = 1e-13;     // a height that counts as zero
-constexpr double kTouch = 1e-12;  // room at which a kink is met
-constexpr double kNear = 1e-6;    // farther kinks are not met, whatever a rejected step said
-constexpr double kBound = 1e-12;  // a share that counts as 0 or 1
+constexpr double kHeightOfZero = 1e-13;  // a height that counts as zero
+constexpr double kTouch = 1e-12;         // room at which a kink is met
+constexpr double kNear = 1e-6;           // farther kinks are not met, whatever a rejected step said
+constexpr double kBound = 1e-12;         // a share that counts as 0 or 1
 
 // Does room go from there being some to none? What rounding left below zero may stay there.
 bool leaves(double before, double after) {
