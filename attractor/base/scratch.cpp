@@ -13,12 +13,12 @@ constexpr std::size_t kMostIdle = std::size_t{256} << 20;  // bytes
 constexpr std::size_t kHeader = 64;                        // before the memory handed out
 constexpr std::size_t kStagger = 256, kPlaces = 16;        // arrays begin in different cache sets
 
-struct Store {
+struct ScratchBlock {
   void* start;        // as allocated
   std::size_t bytes;  // that can be handed out
 };
 
-class Stores {
+class ScratchPool {
  public:
   void* take(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
@@ -28,14 +28,14 @@ class Stores {
           (best == idle_.end() || b->bytes < best->bytes))
         best = b;
     if (best == idle_.end()) return fresh(bytes);
-    const Store block = *best;
+    const ScratchBlock block = *best;
     idle_.erase(best);
     idle_bytes_ -= block.bytes;
     return handed_out(block);
   }
 
   void give_back(void* memory) {
-    const Store block = *block_of(memory);
+    const ScratchBlock block = *block_of(memory);
     const std::lock_guard lock(mutex_);
     idle_.push_back(block);
     idle_bytes_ += block.bytes;
@@ -47,10 +47,10 @@ class Stores {
   }
 
  private:
-  static Store* block_of(void* memory) {
-    return reinterpret_cast<Store*>(static_cast<char*>(memory) - kHeader);
+  static ScratchBlock* block_of(void* memory) {
+    return reinterpret_cast<ScratchBlock*>(static_cast<char*>(memory) - kHeader);
   }
-  static void* handed_out(const Store& block) {
+  static void* handed_out(const ScratchBlock& block) {
     return static_cast<char*>(block.start) + kHeader + *static_cast<std::size_t*>(block.start);
   }
 
@@ -61,27 +61,29 @@ class Stores {
     void* start = std::aligned_alloc(64, stagger + kHeader + rounded);
     if (!start) throw std::bad_alloc();
     *static_cast<std::size_t*>(start) = stagger;
-    const Store block{start, rounded};
+    const ScratchBlock block{start, rounded};
     void* memory = handed_out(block);
     *block_of(memory) = block;
     return memory;
   }
 
   std::mutex mutex_;
-  std::vector<Store> idle_;
+  std::vector<ScratchBlock> idle_;
   std::size_t idle_bytes_ = 0, count_ = 0;
 };
 
 // Never destroyed: threads may end after it.
-Stores& stores() {
-  static Stores* const one = new Stores;
+ScratchPool& scratch_pool() {
+  static ScratchPool* const one = new ScratchPool;
   return *one;
 }
 
 }  // namespace
 
-void* take_scratch(std::size_t bytes) { return stores().take(std::max<std::size_t>(bytes, 64)); }
+void* take_scratch(std::size_t bytes) {
+  return scratch_pool().take(std::max<std::size_t>(bytes, 64));
+}
 
-void give_back_scratch(void* memory) { stores().give_back(memory); }
+void give_back_scratch(void* memory) { scratch_pool().give_back(memory); }
 
 }  // namespace attractor

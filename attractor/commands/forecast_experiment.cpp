@@ -22,8 +22,6 @@ using meanfield::Equiangular;
 using meanfield::EquiangularFlow;
 using meanfield::EquiangularLayer;
 
-constexpr double kMostCosineAsked = 1 - 1e-15;
-
 /// One scheme over the whole depth.
 struct Forecast {
   Normalisation norm;
@@ -257,7 +255,7 @@ ParameterList list(ForecastSetup& p) {
       .within(-1, 1);
   l.add("step", p.step, "weight of attention in a layer").within(1e-9, 1e6);
   l.add("levels", p.levels, "cosines whose layers are asked for")
-      .within(-1, kMostCosineAsked)
+      .within(-1, meanfield::kLargestLevel)
       .allow("comma-separated numbers from -1 to below 1");
   l.group("Normalisation");
   l.add("alpha", p.alpha, "ngpt: rate towards attention").above(0, 1e6);

@@ -114,9 +114,7 @@ Json summary(const Result& answer, const Call& call, double wall_seconds) {
   json["version"] = kVersion;
   json["command"] = call.command();
   json["wall_seconds"] = wall_seconds;
-  json["parameters"] = Json::object();
-  for (const Parameter& p : call.now)
-    if (p.stored) json["parameters"][p.name] = p.json();
+  json["parameters"] = stored_json(call.now);
   return json;
 }
 

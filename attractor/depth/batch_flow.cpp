@@ -122,12 +122,12 @@ struct Moments {
 };
 
 // Betas [begin, end) share a step, so that their systems may lie side by side.
-struct Alike {
+struct SameStep {
   std::size_t begin, end;
 };
 
-std::vector<Alike> groups_of(const BatchPlan& plan) {
-  std::vector<Alike> groups;
+std::vector<SameStep> groups_of(const BatchPlan& plan) {
+  std::vector<SameStep> groups;
   for (std::size_t k = 0; k < plan.betas.size(); ++k) {
     if (k > 0 && step_of(plan, k) == step_of(plan, k - 1))
       groups.back().end = k + 1;
@@ -159,7 +159,7 @@ void run_systems(const BatchPlan& plan, std::size_t first, std::size_t count,
 }
 
 // False if stopped.
-bool run_group(const BatchPlan& plan, const Alike& group, std::span<Moments> moments) {
+bool run_group(const BatchPlan& plan, const SameStep& group, std::span<Moments> moments) {
   const std::vector<std::uint64_t> at = output_steps(plan, step_of(plan, group.begin));
   std::vector<std::uint64_t> counted = at;  // several outputs may fall on one step
   counted.erase(std::unique(counted.begin(), counted.end()), counted.end());
@@ -188,7 +188,7 @@ BatchResult run_batch(const BatchPlan& plan) {
   validate(plan);
   std::vector<Moments> moments(plan.betas.size() * plan.outputs.size());
   BatchResult result{.outputs = plan.outputs.size()};
-  for (const Alike& group : groups_of(plan)) {
+  for (const SameStep& group : groups_of(plan)) {
     result.stopped = !run_group(plan, group, moments);
     if (result.stopped) break;
   }

@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The name of a file that a parameter has; empty: none. (A pointer to const would fit worse than
-/// the template does.)
+/// The name of a file that a parameter has; empty: none. Pointers are taken as slots hold them: one
+/// that had to become a pointer to const would go to the template.
 struct FileName {
   std::string operator()(ArrayInput* x) const { return x->name; }
   std::string operator()(WeightInput* x) const { return x->given.name; }

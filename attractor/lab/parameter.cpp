@@ -387,6 +387,13 @@ const Parameter& find(const ParameterList& list, std::string_view name) {
                   name, fmt::join(names, ", ")));
 }
 
+Json stored_json(const ParameterList& list) {
+  Json json = Json::object();
+  for (const Parameter& p : list)
+    if (p.stored) json[p.name] = p.json();
+  return json;
+}
+
 void check_use(const ParameterList& list, const std::vector<std::string>& given) {
   const auto either = [](const std::vector<std::string>& values) {
     if (values.size() == 1) return values.front();

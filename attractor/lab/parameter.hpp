@@ -4,8 +4,8 @@
 //   ParameterList list(StabilitySetup& s) {
 //     ParameterList p;
 //     p.group("Model");
-//     p.add("dynamics", s.dynamics, "rule of attention").among({Rule::softmax,
-//     Rule::unnormalised}); p.add("beta", s.beta, "inverse temperature").within(0, 1e6);
+//     p.add("mask", s.mask, "tokens that attend").among({MaskKind::full, MaskKind::causal});
+//     p.add("beta", s.beta, "inverse temperature").within(0, 1e6);
 //     p.add("merge-radius", s.merge_radius, "...").within(1e-12, 0.01);   // optional: "auto"
 //     p.add("rho", s.rho, "common cosine").within(-1, 1).used_by("init", {"equiangular"});
 //
@@ -169,6 +169,14 @@ std::string command_line(const std::string& program, const ParameterList& now,
 std::string shell_word(const std::string& text);
 
 const Parameter& find(const ParameterList& list, std::string_view name);
+
+/// Those that a result keeps, by name.
+Json stored_json(const ParameterList& list);
+/// The same of a setup.
+template <class Setup>
+auto stored_json(Setup setup) {
+  return stored_json(list(setup));
+}
 
 /// Refuses parameters that were given and have no effect beside the others.
 void check_use(const ParameterList& list, const std::vector<std::string>& given);

@@ -31,6 +31,9 @@
 
 namespace attractor::meanfield {
 
+/// The largest cosine whose time may be asked for: beyond, 1 - cosine has no digits.
+inline constexpr double kLargestLevel = 1 - 1e-15;
+
 struct Equiangular {
   double tokens = 2;   // any real number from 2 to 1e30
   double beta = 1;     // 0 to 1e6

@@ -24,13 +24,6 @@ constexpr std::pair<const char*, double BridgeTheory::*> kTheoryColumns[] = {
     {"transition_log_time", &BridgeTheory::transition_log_time},
     {"half_log_time", &BridgeTheory::half_log_time}};
 
-Json parameters_json(const BridgeSetup& parameters) {
-  BridgeSetup copy = parameters;
-  Json json;
-  for (const Parameter& p : list(copy)) json[p.name] = p.json();
-  return json;
-}
-
 Json checkpoint_json(const BridgeCheckpoint& c) {
   Json json;
   for (const auto& [name, field] : kMomentColumns) json[name] = number(c.training.*field);
@@ -45,7 +38,7 @@ Json checkpoint_json(const BridgeCheckpoint& c) {
 }
 
 void write_header(const BridgeRecord& r, Archive& file) {
-  file.attribute("/", "parameters", std::string_view(parameters_json(r.setup).dump()));
+  file.attribute("/", "parameters", std::string_view(stored_json(r.setup).dump()));
   file.attribute("/", "status", flow::name(r.status));
   for (const auto& [name, field] : kTheoryColumns) file.attribute("/", name, r.theory.*field);
 }

@@ -13,16 +13,8 @@ namespace {
 
 double log10_of(const flow::Time& time) { return time.log() / std::numbers::ln10; }
 
-Json parameters_json(const FlowSetup& parameters) {
-  FlowSetup copy = parameters;
-  Json json;
-  for (const Parameter& p : list(copy))
-    if (p.stored) json[p.name] = p.json();
-  return json;
-}
-
 void write_header(const FlowRecord& r, Archive& file) {
-  file.attribute("/", "parameters", std::string_view(parameters_json(r.setup).dump()));
+  file.attribute("/", "parameters", std::string_view(stored_json(r.setup).dump()));
   file.attribute("/", "status", flow::name(r.status));
   file.attribute("/", "engine", std::string_view(r.engine));
   file.attribute("/", "seed", r.setup.seed);

@@ -23,8 +23,6 @@ using meanfield::EquiangularFlow;
 using meanfield::EquiangularLayer;
 using meanfield::EquiangularState;
 
-constexpr double kMostCosine = 1 - 1e-15;
-
 /// A point of the way: ln t, cosine, ln(1 - cosine).
 struct Moment {
   double log_time, cosine, log_gap;
@@ -293,7 +291,7 @@ ParameterList list(EquiangularSetup& p) {
       .otherwise("")
       .allow("a number from -300 to 1e299");
   l.add("levels", p.levels, "cosines whose times are asked for")
-      .within(-1, kMostCosine)
+      .within(-1, meanfield::kLargestLevel)
       .allow("comma-separated numbers from -1 to below 1");
   l.add("layers", p.layers, "instead of a time: so many discrete layers, 0: the flow")
       .within(0, 1e6);
