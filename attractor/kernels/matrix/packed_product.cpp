@@ -107,8 +107,10 @@ PackedMatrix::PackedMatrix(std::span<const float> w, std::size_t outputs, std::s
   if (stride == 0) stride = by_inputs ? outputs : inputs;
   const std::size_t strips = (outputs + kMatrixStrip - 1) / kMatrixStrip;
   assert(outputs == 0 || inputs == 0 ||
-         w.size() >= ((by_inputs ? inputs : outputs) - 1) * stride + (by_inputs ? outputs : inputs));
-  const std::size_t bytes = std::max<std::size_t>(1, strips * kMatrixStrip * inputs) * sizeof(float);
+         w.size() >=
+             ((by_inputs ? inputs : outputs) - 1) * stride + (by_inputs ? outputs : inputs));
+  const std::size_t bytes =
+      std::max<std::size_t>(1, strips * kMatrixStrip * inputs) * sizeof(float);
   strips_.reset(static_cast<float*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)));
   if (!strips_) throw std::bad_alloc();
   for (std::size_t s = 0; s < strips; ++s)

@@ -31,8 +31,8 @@ TEST_P(PackedProduct, IsThePlainSumAtOddSizes) {
         const PackedMatrix packed(w, outputs, inputs);
         std::vector<float> y(count * out, 9.0F), plain(count * out, 9.0F);
         for (const bool with_bias : {false, true}) {
-          const std::span<const float> b = with_bias ? std::span<const float>(bias)
-                                                     : std::span<const float>();
+          const std::span<const float> b =
+              with_bias ? std::span<const float>(bias) : std::span<const float>();
           product({x.data(), count, stride}, packed, b, {y.data(), out});
           product_reference({x.data(), count, stride}, packed, b, {plain.data(), out});
           for (std::size_t k = 0; k < y.size(); ++k)
