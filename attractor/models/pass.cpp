@@ -104,19 +104,21 @@ const LayerView& Pass::step() {
   }
   Matrix middle = post ? norm(layer.attention_norm, sum) : std::move(sum);
 
-  // Feed-forward.
-  HiddenBlock block{.layer = layer, .activation = a.activation, .up = {}, .gate = {}};
-  const Matrix entered = post ? middle : norm(layer.hidden_norm, middle);
-  w.hidden =
-      switches_.feed_forward ? feed_forward(block, entered) : Matrix(middle.rows, middle.columns);
-  Matrix end = middle;
-  add(end, w.hidden);
-  for (Matrix& t : tangents_) {
-    const Matrix moved = post ? t : norm_tangent(layer.hidden_norm, middle, t);
-    if (switches_.feed_forward) add(t, feed_forward_tangent(block, moved));
-    if (post) t = norm_tangent(layer.hidden_norm, end, t);
+  // Feed-forward; without it the whole block is gone, and under post-norm its norm too.
+  w.hidden = Matrix(middle.rows, middle.columns);
+  if (switches_.feed_forward) {
+    HiddenBlock block{.layer = layer, .activation = a.activation, .up = {}, .gate = {}};
+    w.hidden = feed_forward(block, post ? middle : norm(layer.hidden_norm, middle));
+    Matrix end = middle;
+    add(end, w.hidden);
+    for (Matrix& t : tangents_) {
+      const Matrix moved = post ? t : norm_tangent(layer.hidden_norm, middle, t);
+      add(t, feed_forward_tangent(block, moved));
+      if (post) t = norm_tangent(layer.hidden_norm, end, t);
+    }
+    middle = post ? norm(layer.hidden_norm, end) : std::move(end);
   }
-  state_ = post ? norm(layer.hidden_norm, end) : std::move(end);
+  state_ = std::move(middle);
   view_ = {.index = passed_,
            .weights = &layer,
            .before = &w.before,

@@ -4,10 +4,11 @@
 // are carried along by the derivative of the layer (tangents), so that the caller can measure how
 // fast nearby streams part.
 //
-// Switches change the model on the way: without feed-forward (it writes nothing), without
-// attention, values and outputs replaced by the identity (attention writes the mean over heads of
-// what it saw), one layer used again and again, logits scaled, another mask.
-// Cost of a layer: n (4 d^2 + 2 d hidden) + 2 n^2 d multiply-adds; memory 2 heads n^2 floats.
+// Switches change the model on the way: without feed-forward (the block is gone, under post-norm
+// with its norm), without attention (it writes nothing), values and outputs replaced by the
+// identity (attention writes the mean over heads of what it saw), one layer used again and again,
+// logits scaled, another mask. Cost of a layer: n (4 d^2 + 2 d hidden) + 2 n^2 d multiply-adds;
+// memory 2 heads n^2 floats.
 #pragma once
 
 #include <cstddef>
