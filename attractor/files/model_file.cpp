@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
 
 #include "attractor/base/error.hpp"
@@ -104,19 +103,6 @@ LoadedModel read_model(const fs::path& given, bool with_head) {
     throw Error(fmt::format("{}: the tokenizer has {} tokens, the model {}", given.string(),
                             loaded.tokenizer->size(), vocabulary));
   return loaded;
-}
-
-std::vector<fs::path> model_files(const fs::path& given) {
-  const ModelPlace place = place_of(given);
-  std::vector<fs::path> files = {place.weights};
-  if (!place.config.empty()) files.push_back(place.config);
-  for (const char* name : {"tokenizer.json", "vocab.txt", "tokenizer_config.json", "tokenizer.bin"})
-    if (fs::exists(place.folder / name)) files.push_back(place.folder / name);
-  if (place.weights.extension() == ".json")  // an index: all of its files
-    for (const fs::directory_entry& entry : fs::directory_iterator(place.weights.parent_path()))
-      if (entry.path().extension() == ".safetensors") files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
-  return files;
 }
 
 }  // namespace attractor

@@ -24,7 +24,4 @@ struct LoadedModel {
 /// with_head: also an untied head.
 LoadedModel read_model(const std::filesystem::path& place, bool with_head = false);
 
-/// The files that read_model reads, so that a run can tell whether they have changed.
-std::vector<std::filesystem::path> model_files(const std::filesystem::path& place);
-
 }  // namespace attractor

@@ -458,7 +458,7 @@ TEST(FileParameter, KeepsItsNameUntilItIsLoaded) {
   ArrayInput tokens;
   ParameterList l;
   const Parameter& p = l.add("tokens-file", tokens, "");
-  EXPECT_EQ(p.allowed(), ".npy or HDF5[:/dataset]");
+  EXPECT_EQ(p.allowed(), ".npy, .npz[:/name], .safetensors[:/name] or HDF5[:/dataset]");
   EXPECT_EQ(p.text(), "");
   EXPECT_FALSE(tokens.given());
   p.set("a b.h5:/x");

@@ -100,6 +100,35 @@ namespace attractor::kernels {
 
 HWY_EXPORT(matrix_strip);
 
+namespace {
+
+float* aligned_floats(std::size_t bytes) {
+  void* memory = std::aligned_alloc(64, bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return static_cast<float*>(memory);
+}
+
+}  // namespace
+
+std::size_t PackedMatrix::bytes() const {
+  const std::size_t strips = (outputs_ + kMatrixStrip - 1) / kMatrixStrip;
+  return std::max<std::size_t>(64, strips * kMatrixStrip * inputs_ * sizeof(float));
+}
+
+PackedMatrix::PackedMatrix(const PackedMatrix& other)
+    : outputs_(other.outputs_), inputs_(other.inputs_) {
+  if (!other.strips_) return;
+  strips_.reset(aligned_floats(bytes()));
+  std::copy_n(other.strips_.get(), bytes() / sizeof(float), strips_.get());
+}
+
+PackedMatrix& PackedMatrix::operator=(PackedMatrix other) noexcept {
+  std::swap(outputs_, other.outputs_);
+  std::swap(inputs_, other.inputs_);
+  std::swap(strips_, other.strips_);
+  return *this;
+}
+
 PackedMatrix::PackedMatrix(std::span<const float> w, std::size_t outputs, std::size_t inputs,
                            MatrixLayout layout, std::size_t stride)
     : outputs_(outputs), inputs_(inputs) {
@@ -109,10 +138,7 @@ PackedMatrix::PackedMatrix(std::span<const float> w, std::size_t outputs, std::s
   assert(outputs == 0 || inputs == 0 ||
          w.size() >=
              ((by_inputs ? inputs : outputs) - 1) * stride + (by_inputs ? outputs : inputs));
-  const std::size_t bytes =
-      std::max<std::size_t>(1, strips * kMatrixStrip * inputs) * sizeof(float);
-  strips_.reset(static_cast<float*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)));
-  if (!strips_) throw std::bad_alloc();
+  strips_.reset(aligned_floats(bytes()));
   for (std::size_t s = 0; s < strips; ++s)
     for (std::size_t a = 0; a < inputs; ++a)
       for (std::size_t t = 0; t < kMatrixStrip; ++t) {

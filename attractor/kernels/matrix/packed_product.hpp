@@ -26,6 +26,10 @@ class PackedMatrix {
   PackedMatrix(std::span<const float> w, std::size_t outputs, std::size_t inputs,
                MatrixLayout layout = MatrixLayout::outputs_by_inputs, std::size_t stride = 0);
 
+  PackedMatrix(const PackedMatrix& other);
+  PackedMatrix(PackedMatrix&& other) noexcept = default;
+  PackedMatrix& operator=(PackedMatrix other) noexcept;
+
   std::size_t outputs() const { return outputs_; }
   std::size_t inputs() const { return inputs_; }
   bool empty() const { return outputs_ == 0; }
@@ -35,6 +39,7 @@ class PackedMatrix {
   std::vector<float> unpacked() const;
 
  private:
+  std::size_t bytes() const;
   struct Free {
     void operator()(float* memory) const { std::free(memory); }
   };
