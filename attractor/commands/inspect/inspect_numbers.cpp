@@ -137,7 +137,7 @@ Table summary_table(const InspectRecord& r) {
 }
 
 Table state_table(const InspectRecord& r) {
-  Table table{.name = "states",
+  Table table{.name = "state_means",
               .title = "Tokens after each layer, mean over texts",
               .columns = {"layer"},
               .only_data = true};
@@ -160,7 +160,7 @@ Table state_table(const InspectRecord& r) {
 }
 
 Table layer_table(const InspectRecord& r) {
-  Table table{.name = "layers",
+  Table table{.name = "layer_means",
               .title = "Layers as the theory's attention, mean over texts",
               .columns = {"layer"},
               .only_data = true};
@@ -192,7 +192,7 @@ Table layer_table(const InspectRecord& r) {
 }
 
 Table head_table(const InspectRecord& r) {
-  Table table{.name = "heads",
+  Table table{.name = "head_means",
               .title = "Heads, mean over texts",
               .columns = {"layer", "head"},
               .only_data = true};
