@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cassert>
 #include <cmath>
 
 #include "attractor/base/error.hpp"
@@ -69,6 +70,11 @@ Matrix Pass::embedded(std::span<const std::uint32_t> tokens) const {
     }
   if (!model_.embedding_norm.empty()) x = normed(model_.embedding_norm, a.norm, a.epsilon, x);
   return model_.embedding_map.empty() ? x : apply(model_.embedding_map, x);
+}
+
+void Pass::replace_state(Matrix x) {
+  assert(x.rows == state_.rows && x.columns == state_.columns);
+  state_ = std::move(x);
 }
 
 const LayerView& Pass::step() {

@@ -64,6 +64,8 @@ class Pass {
 
   /// The stream: after embedding, then after each layer.
   const Matrix& state() const { return state_; }
+  /// Goes on from another stream of the same size.
+  void replace_state(Matrix x);
   /// Perturbations of it, n x d each; a caller adds and changes them between steps.
   std::vector<Matrix>& tangents() { return tangents_; }
 

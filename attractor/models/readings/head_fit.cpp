@@ -98,22 +98,31 @@ double explained(const HeadPairs& p, double total, const Parts& parts) {
   return 1 - left / total;
 }
 
+/// Of pairs of different tokens: own logits are symmetric by themselves.
 double antisymmetry(std::span<const double> logits, std::size_t n) {
+  if (n < 3) return kNan;
   std::vector<double> row(n, 0.0), column(n, 0.0);
   double all = 0;
-  const auto count = static_cast<double>(n);
+  const auto others = static_cast<double>(n - 1), count = static_cast<double>(n);
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < n; ++j) {
-      row[i] += logits[i * n + j] / count;
-      column[j] += logits[i * n + j] / count;
-      all += logits[i * n + j] / (count * count);
+      if (i == j) continue;
+      row[i] += logits[i * n + j] / others;
+      column[j] += logits[i * n + j] / others;
+      all += logits[i * n + j] / (count * others);
     }
-  double squares = 0, difference = 0;
-  const auto entry = [&](std::size_t i, std::size_t j) {
-    return logits[i * n + j] - row[i] - column[j] + all;
+  // Least squares of row and column effects where the diagonal is missing (round robin).
+  const double left = count * (count - 2);
+  const auto effect = [&](double own, double other) {
+    return others * (others * own + other) / left - others / (count - 2) * all;
   };
+  const auto entry = [&](std::size_t i, std::size_t j) {
+    return logits[i * n + j] - all - effect(row[i], column[i]) - effect(column[j], row[j]);
+  };
+  double squares = 0, difference = 0;
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < n; ++j) {
+      if (i == j) continue;
       const double a = entry(i, j), b = entry(j, i);
       squares += a * a;
       difference += (a - b) * (a - b) / 4;

@@ -7,8 +7,8 @@
 // r2 the part of the variance within rows that this explains. The rest may be a function of the
 // distance j - i (position), of the key j alone (sinks), or of something else; the parts that each
 // explains alone, and all three together (found by backfitting), are stated beside it. Queries and
-// keys need not play alike: `antisymmetric` is |L - L^T|^2 / 4 |L|^2 of the logits of all pairs,
-// rows and columns centred: 0 for a symmetric head, 1/2 for one without preference.
+// keys need not play alike: `antisymmetric` is |L - L^T|^2 / 4 |L|^2 of the logits of all pairs of
+// different tokens, rows and columns centred: 0 for a symmetric head, 1/2 without preference.
 //
 // The standard error of beta takes rows as independent and pairs of a row not.
 // Cost: about 100 n^2.

@@ -18,7 +18,7 @@ bool reachable(double tokens, double cosine) {
 }  // namespace
 
 double written_length(const LayerPlace& place) {
-  if (!reachable(place.tokens, place.cosine)) return kNan;
+  if (!reachable(place.tokens, place.cosine) || std::isnan(place.beta)) return kNan;
   const double beta = std::max(place.beta, 0.0);
   const meanfield::ContextLayer layer{
       .tokens = place.tokens, .rho = place.cosine, .exponent = beta / std::log(place.tokens)};
