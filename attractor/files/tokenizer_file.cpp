@@ -336,7 +336,11 @@ TokenizerPointer parse_llama2c_tokenizer(std::string_view bytes, std::size_t voc
                               name, k, length, bytes.size(), longest));
     if (!std::isfinite(score))
       throw Error(fmt::format("{}: the score of piece {} is not finite", name, k));
-    setup.vocabulary.emplace_back(bytes.substr(0, static_cast<std::size_t>(length)));
+    std::string piece(bytes.substr(0, static_cast<std::size_t>(length)));
+    // Old files spell the pieces for single bytes by these bytes, like pieces that were learned.
+    if (k >= 3 && k < 259 && piece.size() == 1 && static_cast<unsigned char>(piece[0]) == k - 3)
+      piece = fmt::format("<0x{:02X}>", k - 3);
+    setup.vocabulary.push_back(std::move(piece));
     setup.scores.push_back(score);
     bytes.remove_prefix(static_cast<std::size_t>(length));
   }

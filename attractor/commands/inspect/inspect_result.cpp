@@ -83,6 +83,7 @@ void add_values(const InspectRecord& r, Json& v) {
       r.layers() == 0 ? kNan
                       : (std::log(1 - r.cosine.back().mean) - std::log(1 - r.cosine.front().mean)) /
                             static_cast<double>(r.layers()));
+  if (!r.written.empty()) v["written"] = r.written;
   v["mean_cosine"] = by_state(r.cosine);
   v["across"] = by_state(r.across);
   v["beta"] = by_state(r.beta);

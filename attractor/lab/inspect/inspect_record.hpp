@@ -48,6 +48,7 @@ struct InspectRecord {
   std::vector<NullReading> nulls{};
   std::size_t null_texts = 0;
   PredictionErrors errors{};
+  std::string written{};  // the first text and what the model goes on with
   bool stopped = false;
 
   Array states{}, attention{};  // of the first text, if asked for

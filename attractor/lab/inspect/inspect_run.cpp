@@ -1,6 +1,7 @@
 #include "attractor/lab/inspect/inspect_run.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -319,6 +320,26 @@ void add_arrays(const InspectSetup& p, const Encoded& text, InspectRecord& recor
   }
 }
 
+/// The likeliest token, again and again. The whole text is passed anew for each: n^2 layers, and no
+/// second way of passing tokens.
+void add_written(const InspectSetup& p, const Context& context, const Encoded& text,
+                 InspectRecord& record) {
+  if (p.write == 0) return;
+  std::vector<std::uint32_t> ids = text.ids;
+  const models::Switches switches = options_of(p, {}).switches;
+  for (std::uint64_t k = 0; k < p.write && !context.stopped(); ++k) {
+    models::Pass pass(p.model.get(), ids, switches);
+    while (!pass.done()) pass.step();
+    const std::vector<float> logits = pass.next_token();
+    const auto best = std::max_element(logits.begin(), logits.end()) - logits.begin();
+    ids.push_back(static_cast<std::uint32_t>(best));
+  }
+  std::size_t head = 0;  // what the tokenizer put before the text
+  while (head < text.special.size() && text.special[head]) ++head;
+  record.written = p.model.tokenizer ? p.model.tokenizer->decode(std::span(ids).subspan(head))
+                                     : fmt::format("{}", fmt::join(ids, " "));
+}
+
 InspectRecord of_states(const InspectSetup& p, const Context& context) {
   InspectRecord record{.of_model = false, .model = p.states.what()};
   record.texts.push_back(models::read_states(
@@ -388,6 +409,7 @@ InspectRecord run_inspect(const InspectSetup& p, const Context& context) {
   add_nulls(p, context, texts, record);
   add_errors(p, record);
   add_arrays(p, texts.front(), record);
+  add_written(p, context, texts.front(), record);
   record.stopped = context.stopped();
   return record;
 }

@@ -14,6 +14,8 @@ ParameterList list(InspectSetup& p) {
   l.add("texts", p.texts, "how many lines are read; 0: all").within(0, 100000);
   l.add("length", p.length, "tokens of a text beyond this are left out").within(2, 8192);
   l.add("special", p.special, "also measure tokens that the tokenizer adds ([CLS], <s>)");
+  l.add("write", p.write, "tokens the model writes after the first text, the likeliest each time")
+      .within(0, 10000);
   l.group("Saved states");
   l.add("states", p.states, "layers x tokens x dimension, of any model; instead of model and text");
   l.add("attention", p.attention, "their attention logits, layers x heads x n x n");
@@ -58,8 +60,8 @@ void check(const InspectSetup& p) {
       if (used) throw Error("states were given: switches change a model, and there is none");
     if (p.iterate || p.depth > 0 || p.beta_scale != 1 || p.mask != models::MaskChange::as_trained)
       throw Error("states were given: switches change a model, and there is none");
-    if (!p.states_out.empty() || !p.attention_out.empty())
-      throw Error("states were given: there is no model whose states could be written");
+    if (!p.states_out.empty() || !p.attention_out.empty() || p.write > 0)
+      throw Error("states were given: there is no model that could write");
     return;
   }
   if (!p.model.given())

@@ -18,6 +18,7 @@ struct InspectSetup {
   std::uint64_t texts = 0;  // 0: all
   std::uint64_t length = 256;
   bool special = false;
+  std::uint64_t write = 0;
 
   ArrayInput states{}, attention{};
 

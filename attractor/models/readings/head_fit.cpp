@@ -150,9 +150,9 @@ HeadFit fit_head(std::span<const double> logits, std::span<const double> cosines
               .antisymmetric = antisymmetry(logits, n),
               .own = kNan,
               .deviation = kNan};
-  // Rounding of logits in single precision is no variation.
+  // Cosines of states in single precision vary by 1e-7 when nothing does.
   const auto pairs = static_cast<double>(p.all.size());
-  if (p.all.empty() || !(cc > 1e-20 * pairs)) return fit;
+  if (p.all.empty() || !(cc > 1e-12 * pairs)) return fit;
   fit.deviation = std::sqrt(ll / pairs);
   fit.beta = lc / cc;
   double clustered = 0, rows = 0;
