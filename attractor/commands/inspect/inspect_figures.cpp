@@ -264,7 +264,7 @@ DiagramPath path_of(const InspectRecord& r) {
   for (std::size_t k = 0; k < r.layers(); ++k) {
     sum += r.time[k].mean;
     path.time.push_back(sum);
-    path.beta.push_back(r.beta[k].mean);
+    path.beta.push_back(r.joint_beta[k].mean);
   }
   return path;
 }
@@ -301,7 +301,7 @@ PageFigure diagram_figure(const InspectRecord& r) {
     for (std::size_t k = 0; k < r.layers(); ++k)
       reach(null_band(null.time, k).mean, null_band(null.beta, k).mean);
   Panel panel{.x = {.label = "effective time t since the start"},
-              .y = {.label = "β_{eff} of the layer"}};
+              .y = {.label = "β of the layer, its heads together"}};
   double tokens = 0;
   for (const TextReading& text : r.texts)
     tokens += static_cast<double>(text.pieces.size()) / static_cast<double>(r.texts.size());

@@ -57,6 +57,7 @@ struct LayerColumn {
 constexpr LayerColumn kLayerColumns[] = {
     {"beta", &LayerReading::beta},
     {"beta_error", &LayerReading::beta_error},
+    {"joint_beta", &LayerReading::joint_beta},
     {"r2", &LayerReading::r2},
     {"entropy", &LayerReading::entropy},
     {"entropy_ratio", &LayerReading::entropy_ratio},
@@ -119,16 +120,17 @@ void add_band(Table& table, std::vector<double>& row, const char* name, const mo
 Table summary_table(const InspectRecord& r) {
   Table table{.name = "by_layer",
               .title = "Layer by layer, mean over texts",
-              .columns = {"layer", "cosine", "baseline", "rank", "clusters", "beta", "r2",
-                          "entropy", "time", "predicted"}};
+              .columns = {"layer", "cosine", "baseline", "rank", "clusters", "beta", "joint_beta",
+                          "r2", "entropy", "time", "predicted"}};
   for (std::size_t k = 0; k <= r.layers(); ++k) {
     std::vector<double> row = {static_cast<double>(k), r.cosine[k].mean, r.across[k].mean,
                                r.rank[k].mean, r.clusters[k].mean};
     if (k == 0)
-      row.insert(row.end(), 5, kNan);
+      row.insert(row.end(), 6, kNan);
     else
       row.insert(row.end(),
-                 {r.beta[k - 1].mean, r.r2[k - 1].mean, r.entropy[k - 1].mean, r.time[k - 1].mean,
+                 {r.beta[k - 1].mean, r.joint_beta[k - 1].mean, r.r2[k - 1].mean,
+                  r.entropy[k - 1].mean, r.time[k - 1].mean,
                   mean_over(r, [&](const TextReading& t) { return t.layers[k - 1].predicted; })});
     for (double& x : row) x = std::isfinite(x) ? std::round(x * 1e4) / 1e4 : x;
     table.rows.push_back(std::move(row));
@@ -181,7 +183,7 @@ Table layer_table(const InspectRecord& r) {
       row.push_back(mean_over(r, [&](const TextReading& t) { return t.layers[k].growth[e]; }));
     }
     for (const NullReading& null : r.nulls) {
-      add_band(table, row, fmt::format("{}_beta", name(null.kind)).c_str(),
+      add_band(table, row, fmt::format("{}_joint_beta", name(null.kind)).c_str(),
                null_band(null.beta, k));
       add_band(table, row, fmt::format("{}_time", name(null.kind)).c_str(),
                null_band(null.time, k));

@@ -87,6 +87,7 @@ void add_values(const InspectRecord& r, Json& v) {
   v["mean_cosine"] = by_state(r.cosine);
   v["across"] = by_state(r.across);
   v["beta"] = by_state(r.beta);
+  v["joint_beta"] = by_state(r.joint_beta);
   v["time"] = by_state(r.time);
 }
 

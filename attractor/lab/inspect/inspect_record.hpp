@@ -41,9 +41,9 @@ struct InspectRecord {
   std::size_t cut = 0;                                      // texts of which tokens were left out
   std::vector<std::vector<models::HeadSpectra>> spectra{};  // own layers x heads
 
-  Bands cosine{}, rank{}, clusters{};             // states
-  Bands beta{}, r2{}, entropy{}, time{}, step{};  // layers
-  Bands within{}, across{}, excess{};             // states; across and excess NaN without baseline
+  Bands cosine{}, rank{}, clusters{};                           // states
+  Bands beta{}, joint_beta{}, r2{}, entropy{}, time{}, step{};  // layers
+  Bands within{}, across{}, excess{};  // states; across and excess NaN without baseline
   std::size_t baseline_sentences = 0;
   std::vector<NullReading> nulls{};
   std::size_t null_texts = 0;

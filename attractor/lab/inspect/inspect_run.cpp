@@ -142,6 +142,8 @@ void add_means(const InspectSetup& p, InspectRecord& record) {
   record.clusters =
       state([](const TextReading& t, std::size_t k) { return t.states[k].seen.clusters; });
   record.beta = layer([](const TextReading& t, std::size_t k) { return t.layers[k].beta; });
+  record.joint_beta =
+      layer([](const TextReading& t, std::size_t k) { return t.layers[k].joint_beta; });
   record.r2 = layer([](const TextReading& t, std::size_t k) { return t.layers[k].r2; });
   record.entropy =
       layer([](const TextReading& t, std::size_t k) { return t.layers[k].entropy_ratio; });
@@ -241,7 +243,7 @@ void add_nulls(const InspectSetup& p, const Context& context, const std::vector<
         std::vector<double>&b = beta.emplace_back(), &at = time.emplace_back();
         double sum = 0;
         for (const models::LayerReading& layer : r.layers) {
-          b.push_back(layer.beta);
+          b.push_back(layer.joint_beta);
           at.push_back(sum += layer.time);
         }
       }

@@ -17,6 +17,23 @@ bool reachable(double tokens, double cosine) {
 
 }  // namespace
 
+double joint_beta(std::span<const double> betas, double tokens, double cosine) {
+  // In logarithms of 1/p - (n - 1) = e^{beta w}: beta of 1000 is as good as one of 1.
+  const double gap = 1 - cosine, others = tokens - 1;
+  double mean = 0, count = 0, smallest = kInfinity;
+  for (const double beta : betas)
+    if (!std::isnan(beta)) {
+      mean += 1 / (std::exp(beta * gap) + others);
+      smallest = std::min(smallest, beta);
+      count += 1;
+    }
+  if (count == 0 || !(gap > 0)) return kNan;
+  mean /= count;
+  // Where no weight is left in a double, the smallest beta decides, and shares with the rest.
+  if (!(mean > 0)) return smallest + std::log(count) / gap;
+  return std::log(std::max(1 / mean - others, 1e-300)) / gap;
+}
+
 double written_length(const LayerPlace& place) {
   if (!reachable(place.tokens, place.cosine) || std::isnan(place.beta)) return kNan;
   const double beta = std::max(place.beta, 0.0);

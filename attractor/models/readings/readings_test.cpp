@@ -154,6 +154,18 @@ TEST(LayerMap, TimesAddUpAndTurnRound) {
   EXPECT_NEAR(written_length({.tokens = 50, .cosine = 0.999999, .beta = 3}), 1, 1e-5);
 }
 
+TEST(LayerMap, HeadsTogetherMoveTokensAsTheirJointBetaDoes) {
+  const double n = 40, g = 0.3;
+  const auto weight = [&](double beta) { return 1 / (std::exp(beta * (1 - g)) + n - 1); };
+  const std::vector<double> betas = {0, 3, 12, -1};
+  double mean = 0;
+  for (const double b : betas) mean += weight(b) / 4;
+  EXPECT_NEAR(weight(joint_beta(betas, n, g)), mean, 1e-15);
+  EXPECT_NEAR(joint_beta(std::vector<double>{5, 5}, n, g), 5, 1e-9);
+  // Two heads that see others hardly at all: half of the smaller one's weight.
+  EXPECT_NEAR(joint_beta(std::vector<double>{2000, 3000}, n, g), 2000 + std::log(2) / 0.7, 1e-9);
+}
+
 // ---- Clusters.
 
 TEST(ClusterTree, TellsJoinsAndSplitsAndSinceWhen) {

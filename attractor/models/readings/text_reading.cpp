@@ -150,20 +150,24 @@ class Reader {
   void compare(std::size_t n, double length, LayerReading& layer) const {
     const std::size_t after = result.states.size() - 1;
     LayerPlace place{
-        .tokens = static_cast<double>(n), .cosine = result.cosine(after - 1), .beta = layer.beta};
+        .tokens = static_cast<double>(n), .cosine = result.cosine(after - 1), .beta = kNan};
+    std::vector<double> betas;
+    for (const HeadFit& head : layer.heads) betas.push_back(head.beta);
+    layer.joint_beta = place.beta = joint_beta(betas, place.tokens, place.cosine);
     const double unit = written_length(place);
     layer.step = layer.written / (length * unit);
     place.step = layer.step;
     layer.predicted =
-        std::isnan(layer.step) || std::isnan(layer.beta) ? kNan : predicted_cosine(place);
-    layer.time = std::isnan(layer.beta) ? kNan : effective_time(place, result.cosine(after));
+        std::isnan(layer.step) || std::isnan(place.beta) ? kNan : predicted_cosine(place);
+    layer.time = std::isnan(place.beta) ? kNan : effective_time(place, result.cosine(after));
   }
 
   /// Energies at the temperature that each layer has.
   void close() {
     if (options_.brief) return;
-    for (std::size_t k = 0; k + 1 < result.states.size(); ++k) measured(k, result.layers[k].beta);
-    if (!result.layers.empty()) measured(result.states.size() - 1, result.layers.back().beta);
+    for (std::size_t k = 0; k + 1 < result.states.size(); ++k)
+      measured(k, result.layers[k].joint_beta);
+    if (!result.layers.empty()) measured(result.states.size() - 1, result.layers.back().joint_beta);
   }
 
   void keep(const Points& p) { kept_.push_back(p.direction); }

@@ -41,6 +41,7 @@ struct LayerReading {
   std::vector<HeadFit> heads{};
   std::vector<HeadUse> uses{};
   double beta = 0, beta_error = 0;  // mean of the heads; its standard error over heads
+  double joint_beta = 0;            // of one head that would do what they do (layer_map.hpp)
   double r2 = 0, entropy = 0, entropy_ratio = 0, sink = 0;
   double written = 0;                // |a|, what attention wrote, mean
   double hidden_written = 0;         // feed-forward
