@@ -7,6 +7,8 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -43,8 +45,13 @@ bool soon(const Condition& met) {
 
 class Pool {
  public:
+  /// With as many as the system gives: limits of a container or of memory may allow fewer.
   explicit Pool(std::size_t size) {
-    for (std::size_t k = 1; k < size; ++k) workers_.emplace_back([this] { work(); });
+    try {
+      for (std::size_t k = 1; k < size; ++k) workers_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+    } catch (const std::bad_alloc&) {
+    }
   }
 
   ~Pool() {
