@@ -25,6 +25,7 @@ bool has_lengths(const FlowRecord& record) { return !record.snapshots.back().nor
 // ---- On a terminal.
 
 std::string row(std::string_view name, const std::string& value, std::string_view note) {
+  if (note.empty()) return fmt::format("  {:<20} {}\n", name, value);
   return fmt::format("  {:<20} {:<16} {}\n", name, value, note);
 }
 
@@ -78,6 +79,9 @@ std::string words(const FlowRecord& r, const std::optional<Verification>& verifi
   if (r.loosened > 0)
     text += row("tolerance", fmt::format("{:.2g}", r.loosened),
                 "instead of the one asked for: below it lies the error of a velocity");
+  if (r.setup.snapshots && r.snapshots.size() < *r.setup.snapshots)
+    text += row("snapshots", fmt::format("{}", r.snapshots.size()),
+                fmt::format("of {} asked for: the run had no more times", *r.setup.snapshots));
   return verified ? text + verified_words(r, *verified) : text;
 }
 
