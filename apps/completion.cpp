@@ -225,8 +225,8 @@ constexpr std::string_view kFish =
     R"(# Completion of attractor for fish, written by: attractor completion fish
 function __attractor_is --description 'the command line begins with these words'
     set -l words (commandline -opc)
-    test (count $words) -gt (count $argv); or return 1
-    test "$words[2..(math (count $argv) + 1)]" = "$argv"
+    set -l last (math (count $argv) + 1)
+    test (count $words) -ge $last; and test "$words[2..$last]" = "$argv"
 end
 function __attractor_after --description 'and ends with them'
     test (count (commandline -opc)) -eq (math (count $argv) + 1); and __attractor_is $argv
@@ -239,8 +239,8 @@ std::string fish_words(const Parameter& p) {
   std::string text = words.empty() ? "" : fmt::format(" -a '{}'", quotable(joined(words)));
   const Offer offer = offer_of(p);
   if (offer == Offer::files) return text + " -F";
-  if (offer == Offer::directories) return " -a '(__fish_complete_directories)'";
-  return text;
+  if (offer == Offer::directories) return " -f -a '(__fish_complete_directories)'";
+  return text + " -f";
 }
 
 std::string fish(const std::vector<Tool>& tools) {

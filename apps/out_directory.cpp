@@ -57,7 +57,8 @@ void require_elsewhere(const std::string& out, const fs::path& input) {
   const std::string place = fs::weakly_canonical(out, ignored).string() + "/";
   if ((fs::weakly_canonical(input, ignored).string() + "/").starts_with(place))
     throw Error(
-        fmt::format("{} is read by this run, and --overwrite would remove it; choose another --out",
+        fmt::format("{} is read by this run and lies in the directory that --overwrite replaces; "
+                    "choose another --out",
                     input.string()));
 }
 

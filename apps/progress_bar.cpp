@@ -16,6 +16,7 @@ using lab::columns;
 using lab::shortened;
 
 constexpr std::size_t kLongestBar = 30, kShortestBar = 10, kShortestNote = 8;
+constexpr std::size_t kSpare = 3;  // for the ^C that a terminal echoes, and its last column
 constexpr double kLeastDone = 0.005;  // of the whole, before time left means anything
 
 std::string duration(double seconds) {
@@ -48,7 +49,7 @@ std::optional<double> Pace::left() const {
 
 std::string bar_line(double fraction, double elapsed, std::optional<double> left,
                      const std::string& note, std::size_t width) {
-  const std::size_t room = width > 0 ? width - 1 : 0;
+  const std::size_t room = width > kSpare ? width - kSpare : 0;
   std::string line;
   if (fraction < 0) {
     line = duration(elapsed) + " elapsed";

@@ -22,7 +22,8 @@ class Pace {
   double begun_ = 0, fraction_ = 0, seconds_ = 0;
 };
 
-/// The line, of fewer columns than `width`: a terminal that is filled to its last column wraps.
+/// The line, shorter than `width` even if the terminal echoes ^C behind it: what wraps cannot be
+/// taken away again.
 /// fraction in [0, 1], or negative when the end is not known.
 std::string bar_line(double fraction, double elapsed, std::optional<double> left,
                      const std::string& note, std::size_t width);

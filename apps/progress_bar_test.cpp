@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "attractor/lab/wrap.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -16,7 +18,7 @@ TEST(BarLine, FitsEveryTerminal) {
   for (std::size_t width = 1; width <= 220; ++width)
     for (const double fraction : {-1.0, 0.0, 0.004, 0.42, 1.0, 1.5}) {
       const std::string line = bar_line(fraction, 7200, 123456, note, width);
-      EXPECT_LT(columns(line), width) << line;
+      EXPECT_LE(columns(line), std::max<std::size_t>(width, 3) - 3) << line;
       EXPECT_EQ(line.find('\n'), line.npos);
     }
 }
@@ -27,8 +29,8 @@ TEST(BarLine, SaysWhatTheWidthAllows) {
   EXPECT_EQ(bar_line(0.5, 9, {}, "", 200), "[===============               ]  50 %");
   EXPECT_EQ(bar_line(-1, 90, {}, "t = 3", 80), "90 s elapsed  t = 3");
   EXPECT_EQ(bar_line(-1, 900, {}, "t = 3", 80), "15 min elapsed  t = 3");
-  EXPECT_EQ(bar_line(0.5, 9, 7200.0, "a long note about tokens", 46),
-            "[=======        ]  50 %  2.0 h left  a long …");
+  EXPECT_EQ(bar_line(0.5, 9, 7200.0, "a long note about tokens", 49),
+            "[========        ]  50 %  2.0 h left  a long …");
   EXPECT_EQ(bar_line(0.5, 9, 7200.0, "a long note about tokens", 40),
             "[======       ]  50 %  2.0 h left");
 }
