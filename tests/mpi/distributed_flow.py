@@ -148,7 +148,7 @@ class Refused(ranked.RanksTest):
             ("--engine dense", ("--engine", "circle", "--dim", 2)),
             ("3 tokens cannot be shared by 4 ranks", ("--tokens", 3, *OFF)),
             ("beta", ("--beta", -1)),
-            ("see --help", ("--nonsense",)),
+            ("see attractor flow --help", ("--nonsense",)),
         ):
             with self.subTest(sentence):
                 self.refuses(4, sentence, "flow", *arguments, *out)
