@@ -83,7 +83,7 @@ Tool manual_tool() {
   return {.name = "manual",
           .about = "Print the manual page of attractor or of a command",
           .examples =
-              "  attractor manual flow | man -l -\n"
+              "  attractor manual flow > attractor-flow.1\n"
               "  attractor manual reduce pair --form markdown\n"
               "  attractor manual --out pages",
           .make = [] { return std::make_unique<OptionsCall<ManualOptions>>(); }};

@@ -16,7 +16,7 @@ using lab::columns;
 using lab::shortened;
 
 constexpr std::size_t kLongestBar = 30, kShortestBar = 10, kShortestNote = 8;
-constexpr std::size_t kSpare = 3;  // for the ^C that a terminal echoes, and its last column
+constexpr std::size_t kSpare = 3;     // for the ^C that a terminal echoes, and its last column
 constexpr double kLeastDone = 0.005;  // of the whole, before time left means anything
 
 std::string duration(double seconds) {

@@ -293,11 +293,12 @@ Tool sweep_tool() {
       .about = "Any command over a grid, a list or a Latin hypercube of its parameters",
       .examples =
           "  attractor sweep study.toml --out clusters\n"
-          "  attractor sweep --resume clusters\n"
           "  attractor sweep study.toml --shard 3/8 --out part3\n"
           "  mpirun -n 64 attractor sweep study.toml --out clusters     (built with MPI)\n"
-          "A study: command = \"flow\"; measure = [\"clusters\"]; replicates = 8; [fixed] dim = "
-          "2;\n[grid] beta = [1, 4, 9]. All of it: docs/howto/sweeps.md.",
+          "After Ctrl-C or a crash, attractor sweep --resume clusters goes on. A study: command = "
+          "\"flow\"; measure = [\"clusters\"]; replicates = 8; [fixed] dim = 2; [grid] beta = [1, "
+          "4, 9]. "
+          "All of it: docs/howto/sweeps.md.",
       .make = [] { return std::make_unique<OptionsCall<SweepOptions>>(); },
       .on_ranks = true};
 }
@@ -305,7 +306,10 @@ Tool sweep_tool() {
 Tool merge_tool() {
   return {.name = "merge",
           .about = "Join the shards of a sweep",
-          .examples = "  attractor merge part1 part2 part3 --out whole",
+          .examples =
+              "  attractor sweep study.toml --shard 1/2 --out part1\n"
+              "  attractor sweep study.toml --shard 2/2 --out part2\n"
+              "  attractor merge part1 part2 --out whole",
           .make = [] { return std::make_unique<OptionsCall<MergeOptions>>(); }};
 }
 

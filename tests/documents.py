@@ -2,16 +2,21 @@
 
 A block of code is indented by four columns or fenced. Blocks with lines like `attractor flow ...` are run line by line, Python blocks as a
 whole, each document in a directory of its own which has what `examples/data` ships. In a fenced block `console` commands begin with `$ `, and
-the lines below are what they print; numbers that depend on the machine (seconds) may differ. A comment before a block says what to expect:
+the lines below are what they print; numbers that depend on the machine (seconds) may differ, and a line "..." stands for any number of
+lines. A comment before a block says what to expect:
 
     <!-- test: long -->            takes more than a few seconds: ./check --full
     <!-- test: skip, why -->       cannot be run here; its options must exist
     <!-- test: status 3 -->        ends with this status
 """
 import dataclasses
+import os
 import pathlib
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 COMMENT = re.compile(r"^<!-- test: (.*?) -->\s*$")
@@ -120,3 +125,91 @@ def steady(lines):
     while lines and not lines[-1].strip():
         lines = lines[:-1]
     return [SECONDS.sub("~ s", line.rstrip()) for line in lines]
+
+
+def matches(printed, shown):
+    """Whether lines are as shown; a line "..." stands for any number of them."""
+    printed, shown = steady(printed), steady(shown)
+    parts, part = [], []
+    for line in shown:
+        if line == "...":
+            parts.append(part)
+            part = []
+        else:
+            part.append(line)
+    parts.append(part)
+    if len(parts) == 1:
+        return printed == parts[0]
+    if printed[:len(parts[0])] != parts[0] or (parts[-1] and printed[-len(parts[-1]):] != parts[-1]):
+        return False
+    at, end = len(parts[0]), len(printed) - len(parts[-1])
+    for middle in parts[1:-1]:
+        found = [k for k in range(at, end - len(middle) + 1) if printed[k:k + len(middle)] == middle]
+        if not found:
+            return False
+        at = found[0] + len(middle)
+    return at <= end
+
+
+class Place:
+    """A directory with the program on PATH and what `examples/data` ships, both at hand and under its path."""
+
+    def __init__(self, directory, program, figures=False):
+        self.directory = pathlib.Path(directory)
+        (self.directory / "bin").mkdir()
+        (self.directory / "bin/attractor").symlink_to(program)
+        shutil.copytree(ROOT / "examples/data", self.directory / "examples/data")
+        for file in (ROOT / "examples/data").iterdir():
+            shutil.copy(file, self.directory)
+        more = os.environ["PATH"] if figures else ""  # without gnuplot a page takes no time
+        self.environment = {"PATH": f"{self.directory}/bin:{more}", "HOME": str(self.directory), "LANG": "C.UTF-8", "COLUMNS": "80"}
+
+    def run(self, text, timeout=1800):
+        return subprocess.run(["/bin/bash", "-c", text], cwd=self.directory, env=self.environment, capture_output=True, text=True,
+                              timeout=timeout)
+
+    def fault(self, command):
+        """What went wrong, or nothing."""
+        done = self.run(command.text)
+        if done.returncode != command.block.status:
+            return f"{command.block.where}: {command.text}\n  status {done.returncode}: {done.stderr}"
+        if command.output is not None and not matches(done.stdout.split("\n"), command.output):
+            return f"{command.block.where}: {command.text}\n  prints\n{done.stdout}"
+        return ""
+
+    def python(self, blocks_):
+        """Python blocks of a document go on where the one before ended."""
+        text = "\n".join("\n".join(block.lines) for block in blocks_)
+        return subprocess.run([sys.executable, "-c", text], cwd=self.directory, capture_output=True, text=True, timeout=300)
+
+
+def run_document(path, place, long=False):
+    """Runs the blocks of a document in order, those that are long or those that are not; returns faults. What long ones need of short ones is
+    there: these are run first."""
+    faults, python = [], []
+    for block in blocks(path):
+        if block.skipped or (block.long and not long):
+            continue
+        if block.language == "python":
+            python.append(block)
+            done = place.python(python)
+            if done.returncode != 0:
+                faults.append(f"{block.where}: {done.stderr}")
+        faults += filter(None, map(place.fault, commands(block)))
+    return faults
+
+
+def pictures(path):
+    """Of a document: (picture in the repository, file that its commands make)."""
+    found, lines = [], path.read_text(encoding="utf-8").split("\n")
+    for k, line in enumerate(lines):
+        if source := re.match(r"<!-- picture: (\S+) -->", line):
+            image = re.search(r"\]\((\S+\.svg)\)", lines[k + 1])
+            found.append(((path.parent / image.group(1)).resolve(), source.group(1)))
+    return found
+
+
+def inline_commands(path):
+    """`attractor ...` in sentences."""
+    text = re.sub(r"^(```+).*?^\1\s*$", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+    return re.findall(r"`(attractor [^`\n]+)`", text)
