@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # package_test.sh SOURCE_DIR [BUILD_DIR]: makes the Debian packages, asks lintian, and installs them on a bare Debian 12, where the program must run, draw, and be
-# explained by man, and an example be built against the library. Exit status 77 if only the last part could not be tried.
+# explained by man, an example be built against the library, and the site be made. Exit status 77 if only the last part could not be tried.
 set -euo pipefail
 source=$1
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -39,5 +39,9 @@ cmake -S . -B build -G Ninja >/dev/null
 cmake --build build >/dev/null
 build/first_flow
 echo "the packages work on a bare Debian $(cat /etc/debian_version)"
+project/tools/site --program /usr/bin/attractor | tail -n 3
+test -s project/build/site/html/reference/attractor-flow.html -a -s project/build/site/html/catalogue/index.html
 USE
-"$here/bare_debian.sh" "man-db" "$program" "$library" "$work/use.sh" "$source/examples/first_flow.cpp" -- bash use.sh
+mkdir "$work/project"
+git -C "$source" archive HEAD | tar -x -C "$work/project"
+"$here/bare_debian.sh" "man-db" "$program" "$library" "$work/use.sh" "$source/examples/first_flow.cpp" "$work/project" -- bash use.sh
