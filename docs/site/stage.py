@@ -2,7 +2,7 @@
 """Puts together what Sphinx reads: the documents as they stand in the repository (so that their links hold), and pages that are written from the
 program: reference, catalogue, glossary, C++ library.
 
-usage: stage.py SOURCE PROGRAM GALLERY XML     SOURCE: directory to make; GALLERY: what `attractor reproduce all --out` left; XML: of doxygen
+usage: stage.py SOURCE PROGRAM GALLERY XML     SOURCE: directory to make; GALLERY: what `attractor reproduce ID --out GALLERY/ID` left of each; XML: of doxygen
 """
 import collections
 import html
@@ -60,13 +60,13 @@ def first_picture(folder):
 def catalogue(source, program, gallery):
     """A card for each published result: picture, verdict, and its own page."""
     listed = json.loads(subprocess.run([program, "reproduce", "--list", "--json"], check=True, capture_output=True, text=True).stdout)
-    verdicts = {v["id"]: v for v in json.loads((gallery / "summary.json").read_text())["entries"]}
+    verdicts = {e["id"]: json.loads((gallery / e["id"] / "summary.json").read_text())["entries"][0] for e in listed}
     cards, agreeing = [], 0
     for entry in listed:
         verdict = verdicts[entry["id"]]
         agreeing += verdict["agrees"]
-        shutil.copytree(gallery / entry["id"], source / "extra/catalogue" / entry["id"])
-        picture = first_picture(gallery / entry["id"])
+        shutil.copytree(gallery / entry["id"] / entry["id"], source / "extra/catalogue" / entry["id"])
+        picture = first_picture(gallery / entry["id"] / entry["id"])
         image = ""
         if picture:
             image = (f'<a href="{entry["id"]}/index.html"><img loading="lazy" src="{entry["id"]}/figures/{picture.name}" '
