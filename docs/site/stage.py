@@ -53,8 +53,9 @@ def reference(source, program):
 
 
 def first_picture(folder):
-    figures = sorted((folder / "figures").glob("*.svg"), key=lambda p: p.stat().st_mtime)
-    return figures[0] if figures else None
+    """The one that its page shows first."""
+    named = re.search(r"figures/(\w+\.svg)", (folder / "index.html").read_text(encoding="utf-8"))
+    return folder / "figures" / named.group(1) if named else None
 
 
 def catalogue(source, program, gallery):
