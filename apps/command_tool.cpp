@@ -28,7 +28,6 @@
 #include "attractor/files/output_files.hpp"
 #include "attractor/files/parameter_file.hpp"
 #include "attractor/files/run_directory.hpp"
-#include "attractor/lab/number_list.hpp"
 #include "attractor/lab/wrap.hpp"
 #include "attractor/ranks/ranks.hpp"
 
@@ -227,7 +226,8 @@ std::string counts_in_full(const Options& options, Request& request) {
   const ParameterList parameters = request.parameters();
   std::string read;
   for (const auto& [name, text] : options.given)
-    if (const Parameter& p = find(parameters, name); p.counted && has_count_letter(text))
+    if (const Parameter& p = find(parameters, name);
+        p.counted && text.find_first_of("kKMG") != text.npos)
       read += fmt::format("{}{} {} is {}", read.empty() ? "" : ", ", name, text, p.text());
   return read.empty() ? "" : read + " (k = 1024, M = 1024^2; powers of ten: 1e3, 1e6).\n";
 }

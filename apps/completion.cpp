@@ -73,7 +73,7 @@ constexpr std::string_view kBash =
     R"(# Completion of attractor for bash, written by: attractor completion bash
 _attractor() {{
   local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} tool=${{COMP_WORDS[1]}}
-  local first=2 flags= words= offer= value=
+  local flags= words= offer= value=
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
     COMPREPLY=($(compgen -W '{first} help --help --version' -- "$cur"))

@@ -210,7 +210,7 @@ Table turn_table(const Forecasts& all) {
 // ---- What to ask next.
 
 /// Tokens of which a flow takes seconds; its dimension.
-constexpr double kFewTokens = 16384, kFlowDim = 64;
+constexpr double kFewTokens = 1024, kFlowDim = 64;
 
 /// Random tokens whose cosines scatter around rho0 in the same layers, or what the first layer
 /// does.
@@ -230,7 +230,8 @@ Question next_question(const ForecastSetup& p) {
                              {"time", spelled(static_cast<double>(p.depth) * p.step)},
                              {"beta", spelled(p.beta)},
                              {"tokens", spelled(p.tokens)},
-                             {"dim", spelled(kFlowDim)}}};
+                             {"dim", spelled(kFlowDim)},
+                             {"outputs", "8"}}};
   // In high dimension a cap is its rim, where two tokens have the cosine of its angle, squared.
   if (p.rho0 > 0) {
     flow.settings.emplace_back("init", "cap");

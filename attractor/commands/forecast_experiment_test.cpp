@@ -143,10 +143,10 @@ TEST(Forecast, BandIsTheForecastOfOtherBetas) {
 TEST(Forecast, AsksWhatComesNext) {
   EXPECT_EQ(ask({.depth = 12, .tokens = 1000}, {}).next.at(0).words(),
             "attractor flow --norm pre --stepper layers --step 1 --time 12 --beta 8 --tokens 1000 "
-            "--dim 64 --init cap --cap-angle 1.2490");
+            "--dim 64 --outputs 8 --init cap --cap-angle 1.2490");
   EXPECT_EQ(ask({.norm = Normalisation::ngpt, .tokens = 1000, .rho0 = 0}, {}).next.at(0).words(),
             "attractor flow --norm ngpt --stepper layers --step 1 --time 96 --beta 8 --tokens 1000 "
-            "--dim 64 --alpha 0.25");
+            "--dim 64 --outputs 8 --alpha 0.25");
   EXPECT_EQ(ask({.tokens = 1e6, .rho0 = 0.5}, {}).next.at(0).words(),
             "attractor context --tokens 1000000 --rho 0.5 --gamma 0.579059");
 }

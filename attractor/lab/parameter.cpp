@@ -287,7 +287,7 @@ void ParameterList::short_help(std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
     const auto at =
         std::find_if(begin(), end(), [&](const Parameter& p) { return p.name == name; });
-    assert(at != end());  // registry_test.cpp sees to it
+    assert(at != end());
     if (at != end()) at->common = true;
   }
 }
