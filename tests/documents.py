@@ -20,7 +20,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 COMMENT = re.compile(r"^<!-- test: (.*?) -->\s*$")
-FENCE = re.compile(r"^(```+)\s*([\w+-]*)\s*$")
+FENCE = re.compile(r"^(```+)\s*([^\s`]*)[^`]*$")
 SECONDS = re.compile(r"(?<![\w.])\d[\d.]*(e[+-]?\d+)? s\b")
 
 

@@ -204,9 +204,9 @@ class Completion(program.ProgramTest):
                 terminal.type(line)
                 terminal.press("Tab")
                 if len(wanted) == 1 and not line.endswith(" "):
-                    terminal.until(lambda lines: any(x.startswith("> " + line[:line.rindex(" ") + 1] + wanted[0]) for x in lines), 20)
+                    terminal.until(lambda lines: any(x.startswith("> " + line[:line.rindex(" ") + 1] + wanted[0]) for x in lines), 120)
                 else:
-                    terminal.until(lambda lines: all(any(w in x for x in lines) for w in wanted), 20)
+                    terminal.until(lambda lines: all(any(w in x for x in lines) for w in wanted), 120)
 
 
 if __name__ == "__main__":
