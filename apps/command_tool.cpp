@@ -14,7 +14,9 @@
 
 #include "apps/exit_status.hpp"
 #include "apps/interrupt.hpp"
+#include "apps/out_directory.hpp"
 #include "apps/progress_bar.hpp"
+#include "apps/terminal.hpp"
 #include "apps/tool.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
@@ -26,6 +28,7 @@
 #include "attractor/files/output_files.hpp"
 #include "attractor/files/parameter_file.hpp"
 #include "attractor/files/run_directory.hpp"
+#include "attractor/lab/wrap.hpp"
 #include "attractor/ranks/ranks.hpp"
 
 namespace attractor::apps {
@@ -38,7 +41,7 @@ struct Options {
   std::string out, resume, config;
   RunOptions run;
   double checkpoint_seconds = 10;
-  bool no_figures = false;
+  bool overwrite = false, no_figures = false;
 };
 
 ParameterList list(Options& o, bool resumes) {
@@ -47,6 +50,7 @@ ParameterList list(Options& o, bool resumes) {
   l.add("out", o.out, "new directory for result.h5, summary.json, figures and page")
       .allow("a directory")
       .not_empty();
+  l.add("overwrite", o.overwrite, kOverwriteHelp);
   if (resumes)
     l.add("resume", o.resume, "continue an interrupted run").allow("its directory").not_empty();
   l.add("config", o.config, "TOML file with the names of the parameters; flags override it")
@@ -59,6 +63,10 @@ ParameterList list(Options& o, bool resumes) {
   add_quiet(o.run, l);
   l.add("no-figures", o.no_figures,
         "write result.h5 and summary.json only: no page, nothing is drawn");
+  if (resumes)
+    l.short_help({"out", "resume", "json"});
+  else
+    l.short_help({"out", "json"});
   return l;
 }
 
@@ -88,10 +96,10 @@ Prepared resumed(const Command& command, const Options& options) {
   const bool changes =
       std::any_of(options.given.begin(), options.given.end(),
                   [&](const auto& setting) { return find(parameters, setting.first).stored; });
-  if (changes || !options.config.empty() || !options.out.empty())
+  if (changes || !options.config.empty() || !options.out.empty() || options.overwrite)
     throw Error(
         fmt::format("--resume takes the parameters from {}; give no others", options.resume));
-  run.directory.emplace(RunDirectory::resume(options.resume, parameters, command.name));
+  run.directory.emplace(resume_directory(options.resume, parameters, command.name));
   set_given(options, parameters);
   run.files_from = run.directory->origin().started_in;
   if (is_shared(command)) run.request->share();
@@ -101,6 +109,7 @@ Prepared resumed(const Command& command, const Options& options) {
 }
 
 Prepared begun(const Command& command, const Options& options) {
+  require_out(options.out, options.overwrite);
   Prepared run{.request = command.make()};
   const ParameterList parameters = run.request->parameters();
   if (!options.config.empty()) {
@@ -117,11 +126,11 @@ Prepared begun(const Command& command, const Options& options) {
   if (run.files_from.empty()) run.files_from = std::filesystem::current_path().string();
   const std::unique_ptr<Request> usual = command.make();
   run.directory.emplace(
-      RunDirectory::create(options.out, parameters,
-                           {.name = command.name,
-                            .command = call_of(command, *run.request, *usual).command(),
-                            .started_in = run.files_from,
-                            .inputs = InputFiles(input_files(parameters), run.files_from)}));
+      create_directory(options.out, options.overwrite, parameters,
+                       {.name = command.name,
+                        .command = call_of(command, *run.request, *usual).command(),
+                        .started_in = run.files_from,
+                        .inputs = InputFiles(input_files(parameters), run.files_from)}));
   return run;
 }
 
@@ -212,6 +221,17 @@ void keep(const Command& command, Prepared& prepared, const Result& answer, cons
   prepared.directory->close();
 }
 
+/// What 128k and its likes were read as; nothing if there are none.
+std::string counts_in_full(const Options& options, Request& request) {
+  const ParameterList parameters = request.parameters();
+  std::string read;
+  for (const auto& [name, text] : options.given)
+    if (const Parameter& p = find(parameters, name);
+        p.counted && text.find_first_of("kKMG") != text.npos)
+      read += fmt::format("{}{} {} is {}", read.empty() ? "" : ", ", name, text, p.text());
+  return read.empty() ? "" : read + " (k = 1024, M = 1024^2; powers of ten: 1e3, 1e6).\n";
+}
+
 int deliver(const Command& command, Prepared& prepared, const Result& answer,
             const Options& options, double seconds) {
   const std::unique_ptr<Request> usual = command.make();
@@ -222,7 +242,9 @@ int deliver(const Command& command, Prepared& prepared, const Result& answer,
   if (options.run.json) {
     fmt::print("{}\n", summary(answer, call, seconds).dump(2));
   } else {
-    fmt::print("{}\nComputed in {:.3g} s.\n", text(answer), seconds);
+    const std::size_t width = text_width();
+    fmt::print("{}\n{}Computed in {:.3g} s.\n", text(answer, width),
+               wrapped(counts_in_full(options, *prepared.request), 0, width), seconds);
     if (prepared.directory)
       fmt::print("{}: {}\n", with_page ? "Page" : "Result",
                  (prepared.directory->path() / (with_page ? "index.html" : "result.h5")).string());

@@ -10,7 +10,9 @@
 
 #include "apps/exit_status.hpp"
 #include "apps/interrupt.hpp"
+#include "apps/out_directory.hpp"
 #include "apps/progress_bar.hpp"
+#include "apps/terminal.hpp"
 #include "apps/tool.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
@@ -33,6 +35,7 @@ constexpr std::size_t kMostStudyBytes = 1 << 24;
 struct SweepOptions {
   std::string study, out, resume, shard;
   std::uint64_t workers = 0;
+  bool overwrite = false;
   RunOptions run{};
 };
 
@@ -42,6 +45,7 @@ void add(SweepOptions& o, ParameterList& l) {
   l.add("out", o.out, "directory for units, result.h5, summary.json, figures and page")
       .allow("a directory")
       .not_empty();
+  l.add("overwrite", o.overwrite, kOverwriteHelp);
   l.add("resume", o.resume, "continue a sweep that was ended in any way")
       .allow("its directory")
       .not_empty();
@@ -98,11 +102,11 @@ Shard stored_shard(const fs::path& path) {
 }
 
 PreparedSweep resume(const SweepOptions& options) {
-  if (!options.study.empty() || !options.out.empty() || !options.shard.empty())
+  if (!options.study.empty() || !options.out.empty() || !options.shard.empty() || options.overwrite)
     throw Error(fmt::format("--resume takes the study from {}; give no other", options.resume));
   PreparedSweep run{.path = options.resume};
   if (ranks::rank() == 0) {
-    run.directory.emplace(RunDirectory::resume(run.path, {}, "sweep"));
+    run.directory.emplace(resume_directory(options.resume, {}, "sweep"));
     run.files_from = run.directory->origin().started_in;
   }
   run.study = stored_study(run.path);
@@ -123,11 +127,11 @@ PreparedSweep start(const SweepOptions& options) {
   const std::string command = fmt::format("attractor sweep {} --out {}", shell_word(options.study),
                                           shell_word(options.out));
   run.directory.emplace(
-      RunDirectory::create(run.path, {},
-                           {.name = "sweep",
-                            .command = command,
-                            .started_in = run.files_from,
-                            .inputs = InputFiles(study_files(run.study), run.files_from)}));
+      create_directory(options.out, options.overwrite, {},
+                       {.name = "sweep",
+                        .command = command,
+                        .started_in = run.files_from,
+                        .inputs = InputFiles(study_files(run.study), run.files_from)}));
   if (!options.shard.empty()) write_file(run.path / "shard", options.shard);
   write_file(run.path / "study.toml", run.study.text);
   return run;
@@ -154,7 +158,7 @@ int finish(const Study& study, const fs::path& path, const Call& call, double se
   if (json)
     fmt::print("{}\n", summary(answer, call, seconds).dump(2));
   else
-    fmt::print("{}\nPage: {}\n", text(answer), (path / "index.html").string());
+    fmt::print("{}\nPage: {}\n", text(answer, text_width()), (path / "index.html").string());
   if (answer.not_delivered.empty()) return kOk;
   fmt::print(stderr, "attractor: {}\n", answer.not_delivered);
   return kNotDelivered;
@@ -212,6 +216,7 @@ int run(const SweepOptions& options) {
 struct MergeOptions {
   std::vector<std::string> from;
   std::string out;
+  bool overwrite = false;
   RunOptions run{};
 };
 
@@ -219,6 +224,7 @@ void add(MergeOptions& o, ParameterList& l) {
   l.group("Run");
   l.add("from", o.from, "directories of all shards").allow("directories").first();
   l.add("out", o.out, "directory for the whole sweep").allow("a directory").not_empty();
+  l.add("overwrite", o.overwrite, kOverwriteHelp);
   add_json(o.run, l);
 }
 
@@ -261,13 +267,15 @@ std::map<std::size_t, UnitResult> joined(const MergeOptions& options, const Stud
 int run(const MergeOptions& options) {
   if (options.from.empty()) throw Error("directories of shards are missing; see --help");
   if (options.out.empty()) throw Error("--out is missing: the directory for the whole sweep");
+  if (options.overwrite)
+    for (const std::string& shard : options.from) require_elsewhere(options.out, shard);
   const auto begin = Clock::now();
   const Study study = stored_study(options.from.front());
   const std::map<std::size_t, UnitResult> units = joined(options, study);
   const Call call = call_of("attractor sweep study.toml");
   RunOrigin origin = stored_origin(options.from.front());
   origin.command = call.command();
-  RunDirectory directory = RunDirectory::create(options.out, {}, std::move(origin));
+  RunDirectory directory = create_directory(options.out, options.overwrite, {}, std::move(origin));
   write_file(directory.path() / "study.toml", study.text);
   {
     Journal journal(directory.path(), "process");
@@ -285,11 +293,12 @@ Tool sweep_tool() {
       .about = "Any command over a grid, a list or a Latin hypercube of its parameters",
       .examples =
           "  attractor sweep study.toml --out clusters\n"
-          "  attractor sweep --resume clusters\n"
           "  attractor sweep study.toml --shard 3/8 --out part3\n"
           "  mpirun -n 64 attractor sweep study.toml --out clusters     (built with MPI)\n"
-          "A study: command = \"flow\"; measure = [\"clusters\"]; replicates = 8; [fixed] dim = "
-          "2;\n[grid] beta = [1, 4, 9]. All of it: docs/howto/sweeps.md.",
+          "After Ctrl-C or a crash, attractor sweep --resume clusters goes on. A study: command = "
+          "\"flow\"; measure = [\"clusters\"]; replicates = 8; [fixed] dim = 2; [grid] beta = [1, "
+          "4, 9]. "
+          "All of it: docs/howto/sweeps.md.",
       .make = [] { return std::make_unique<OptionsCall<SweepOptions>>(); },
       .on_ranks = true};
 }
@@ -297,7 +306,10 @@ Tool sweep_tool() {
 Tool merge_tool() {
   return {.name = "merge",
           .about = "Join the shards of a sweep",
-          .examples = "  attractor merge part1 part2 part3 --out whole",
+          .examples =
+              "  attractor sweep study.toml --shard 1/2 --out part1\n"
+              "  attractor sweep study.toml --shard 2/2 --out part2\n"
+              "  attractor merge part1 part2 --out whole",
           .make = [] { return std::make_unique<OptionsCall<MergeOptions>>(); }};
 }
 

@@ -236,6 +236,7 @@ ParameterList list(ClusterSetup& p) {
       .allow("name of a .npy file")
       .written();
   l.add("modes-out", p.modes_out, "the modes, clusters x d").allow("name of a .npy file").written();
+  l.short_help({"space", "bandwidth", "beta", "seeds", "labels-out", "modes-out"});
   return l;
 }
 

@@ -139,6 +139,7 @@ ParameterList list(PhaseSetup& p) {
   l.add("first-replicate", p.first_replicate,
         "number of the first start: parts of one diagram share a seed")
       .within(0, 1e15);
+  l.short_help({"dynamics", "tokens", "dim", "beta", "time", "replicates", "seed"});
   return l;
 }
 

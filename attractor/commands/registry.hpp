@@ -72,8 +72,6 @@ std::unique_ptr<Request> ask_request() {
   return std::make_unique<AskRequest<Setup>>();
 }
 
-/// Name of a parameter, its text.
-using Settings = std::vector<std::pair<std::string, std::string>>;
 /// With these settings; throws Error on a name or a value that is not allowed.
 std::unique_ptr<Request> request_of(const Command& command, const Settings& settings);
 

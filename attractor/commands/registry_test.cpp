@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <set>
 #include <string>
@@ -39,6 +40,18 @@ TEST(Commands, TakeTheirOwnDefaultsBack) {
       p.set(text);
       EXPECT_EQ(p.text(), text) << command.name << " " << p.name;
     }
+  }
+}
+
+// What most users want: some of it, and never what only a few do.
+TEST(Commands, SayWhatShortHelpShows) {
+  for (const Command& command : commands()) {
+    const std::unique_ptr<Request> request = command.make();
+    const ParameterList list = request->parameters();
+    const auto shown =
+        std::count_if(list.begin(), list.end(), [](const Parameter& p) { return p.common; });
+    EXPECT_GE(shown, 2) << command.name;
+    EXPECT_LE(shown, 13) << command.name;
   }
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "attractor/base/version.hpp"
+#include "attractor/lab/wrap.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -75,19 +76,43 @@ std::vector<std::vector<std::string>> cells(const Table& table) {
 
 namespace {
 
-std::string table_text(const Table& table) {
-  const auto lines = cells(table);
-  std::vector<std::size_t> width(lines[0].size(), 0);
-  for (const auto& line : lines)
-    for (std::size_t c = 0; c < line.size(); ++c) width[c] = std::max(width[c], line[c].size());
-  std::string text = fmt::format("\n{}\n", plain(table.title));
+using Cells = std::vector<std::vector<std::string>>;
+
+/// Some columns of a table, the first of them in front of each part.
+std::string part_text(const Cells& lines, const std::vector<std::size_t>& widths,
+                      const std::vector<std::size_t>& shown, bool labelled) {
+  std::string text;
   for (const auto& line : lines) {
     text += " ";
-    for (std::size_t c = 0; c < line.size(); ++c)
-      text += c == 0 && !table.label_column.empty() ? fmt::format(" {:<{}}", line[c], width[c])
-                                                    : fmt::format("  {:>{}}", line[c], width[c]);
+    for (const std::size_t c : shown) {
+      const std::string space(widths[c] - columns(line[c]), ' ');
+      text += c == 0 && labelled ? " " + line[c] + space : "  " + space + line[c];
+    }
+    while (text.ends_with(' ')) text.pop_back();
     text += "\n";
   }
+  return text;
+}
+
+std::string table_text(const Table& table, std::size_t width) {
+  const Cells lines = cells(table);
+  std::vector<std::size_t> widths(lines[0].size(), 0);
+  for (const auto& line : lines)
+    for (std::size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], columns(line[c]));
+  std::string text = fmt::format("\n{}\n", wrapped(plain(table.title), 0, width));
+  const bool labelled = !table.label_column.empty();
+  std::vector<std::size_t> shown = {0};
+  std::size_t used = widths[0] + 3;
+  for (std::size_t c = 1; c < widths.size(); ++c) {
+    if (width > 0 && shown.size() > 1 && used + widths[c] + 2 > width) {
+      text += part_text(lines, widths, shown, labelled) + "\n";
+      shown = {0};
+      used = widths[0] + 3;
+    }
+    shown.push_back(c);
+    used += widths[c] + 2;
+  }
+  text += part_text(lines, widths, shown, labelled);
   if (table.rows.size() > kShownRows)
     text += fmt::format("  ... {} rows in all; JSON has them\n", table.rows.size());
   return text;
@@ -106,10 +131,21 @@ void write_table(const Table& table, Archive& file) {
 
 }  // namespace
 
+std::string Question::words() const {
+  std::string text = "attractor " + command;
+  for (const auto& [name, value] : settings)
+    text += value == "true" ? " --" + name : fmt::format(" --{} {}", name, shell_word(value));
+  return text;
+}
+
 Json summary(const Result& answer, const Call& call, double wall_seconds) {
   Json json = answer.values;
   for (const Table& table : answer.tables) json[table.name] = table_json(table);
   json["remarks"] = answer.remarks;
+  if (!answer.next.empty()) {
+    json["next"] = Json::array();
+    for (const Question& question : answer.next) json["next"].push_back(question.words());
+  }
   if (!answer.not_delivered.empty()) json["not_delivered"] = answer.not_delivered;
   json["version"] = kVersion;
   json["command"] = call.command();
@@ -118,18 +154,24 @@ Json summary(const Result& answer, const Call& call, double wall_seconds) {
   return json;
 }
 
-std::string text(const Result& answer) {
+std::string text(const Result& answer, std::size_t width) {
   if (!answer.words.empty()) return answer.words;
-  std::string result = plain(answer.headline) + "\n\n";
-  std::size_t width = 0;
-  for (const auto& [name, value] : answer.values.items()) width = std::max(width, name.size());
+  std::string result = wrapped(plain(answer.headline), 0, width) + "\n\n";
+  std::size_t longest = 0;
+  for (const auto& [name, value] : answer.values.items()) longest = std::max(longest, name.size());
   for (const auto& [name, value] : answer.values.items()) {
     const std::string shown = words(value);
-    if (!shown.empty()) result += fmt::format("  {:<{}}  {}\n", spaced(name), width, shown);
+    if (!shown.empty())
+      result +=
+          fmt::format("  {:<{}}  {}\n", spaced(name), longest, wrapped(shown, longest + 4, width));
   }
   for (const Table& table : answer.tables)
-    if (!table.only_data) result += table_text(table);
-  for (const std::string& remark : answer.remarks) result += "\nNote: " + remark + "\n";
+    if (!table.only_data) result += table_text(table, width);
+  for (const std::string& remark : answer.remarks)
+    result += "\n" + wrapped("Note: " + remark, 0, width) + "\n";
+  for (const Question& question : answer.next)
+    result +=
+        fmt::format("\n{}\n  {}\n", wrapped("Next: " + question.why, 0, width), question.words());
   return result;
 }
 

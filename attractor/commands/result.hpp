@@ -32,6 +32,14 @@ struct OutputFile {
   Array array;
 };
 
+/// What one would ask next, and why.
+struct Question {
+  std::string why;            // a sentence
+  std::string command;        // of the registry: "flow"
+  Settings settings{};        // "true" for a flag
+  std::string words() const;  // as it is typed
+};
+
 struct Result {
   std::string title;             // of the page; plain text
   std::string headline;          // one or two sentences; markup of figures
@@ -39,6 +47,7 @@ struct Result {
   std::vector<Table> tables{};
   std::function<std::vector<PageFigure>()> draw{};  // called when a page is written
   std::vector<std::string> remarks{};               // what the reader must know; plain sentences
+  std::vector<Question> next{};
   std::string not_delivered{};  // what the numerics could not do, and the remedy: exit status 3
   std::string interrupted{};    // where it was stopped; nothing else is meant then
   std::vector<OutputFile> outputs{};  // arrays that were asked for by the names of files
@@ -62,8 +71,9 @@ struct Call {
 /// The one object that --json prints.
 Json summary(const Result& answer, const Call& call, double wall_seconds);
 
-/// Headline, values and tables for a terminal.
-std::string text(const Result& answer);
+/// Headline, values and tables for a terminal: sentences are wrapped to its width, and tables that
+/// are wider come in parts. width 0: nothing is.
+std::string text(const Result& answer, std::size_t width = 0);
 
 /// The cells of a table in words, the head first; at most 60 rows.
 std::vector<std::vector<std::string>> cells(const Table& table);

@@ -96,7 +96,7 @@ class Help(program.ProgramTest):
                 self.answer(*[word for word in shlex.split(example) if word != "--json"], cwd=self.directory)
 
     def test_names_what_is_allowed_for_every_parameter(self):
-        sections = re.split(r"^  (?=--)", program.flow("--help").out, flags=re.M)
+        sections = re.split(r"^  (?=--)", program.flow("--help-all").out, flags=re.M)
         blocks = {re.match(r"--([a-z0-9-]+)", block)[1]: block for block in sections[1:]}
         for name in [*self.answer("--time", 0)["parameters"], "threads", "checkpoint-seconds"]:
             with self.subTest(name):

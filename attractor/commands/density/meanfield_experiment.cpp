@@ -86,6 +86,7 @@ void add_comparison(MeanfieldSetup& p, ParameterList& l) {
   l.add("compare-particles", p.compare_particles,
         "numbers n of independent tokens to compare with the density at the end")
       .within(2, 1e6)
+      .counts()
       .allow("comma-separated whole numbers, 2 to 1000000; on spheres n^2 dim <= 3e9");
   l.add("replicates", p.replicates, "independent sets of tokens for each n")
       .within(2, 100'000)
@@ -247,6 +248,8 @@ std::span<const std::string_view> names(Symmetry) {
 ParameterList list(MeanfieldSetup& p) {
   ParameterList l;
   for (const auto add : {add_dynamics, add_start, add_solver, add_comparison}) add(p, l);
+  l.short_help({"dynamics", "dim", "beta", "noise", "start", "mode", "concentration", "tokens-file",
+                "time", "compare-particles"});
   return l;
 }
 

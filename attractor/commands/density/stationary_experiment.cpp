@@ -260,6 +260,7 @@ ParameterList list(StationarySetup& p) {
   l.add("average", p.average, "time averaged over, the same units")
       .above(0, 1e6)
       .used_if(p.particles > 0, particles);
+  l.short_help({"dynamics", "dim", "beta", "noise", "noise-ratio", "diagram", "particles"});
   return l;
 }
 

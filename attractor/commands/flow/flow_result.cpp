@@ -25,6 +25,7 @@ bool has_lengths(const FlowRecord& record) { return !record.snapshots.back().nor
 // ---- On a terminal.
 
 std::string row(std::string_view name, const std::string& value, std::string_view note) {
+  if (note.empty()) return fmt::format("  {:<20} {}\n", name, value);
   return fmt::format("  {:<20} {:<16} {}\n", name, value, note);
 }
 
@@ -52,15 +53,13 @@ std::string verified_words(const FlowRecord& r, const Verification& v) {
   const auto number_row = [](std::string_view name, double value, std::string_view note) {
     return fmt::format("  {:<20} {:<16.2g} {}\n", name, value, note);
   };
-  std::string text =
-      number_row("verified error", v.error,
-                 v.coalesced ? "largest distance to a finer run, which coalesced tokens too"
-                             : "largest distance to a finer run");
+  std::string text = number_row(
+      "verified error", v.error,
+      v.coalesced ? "distance to a finer run, coalesced too" : "largest distance to a finer run");
   if (has_lengths(r))
     text += number_row("verified lengths", v.length_error, "largest relative error");
   if (goes_on_forever(r))
-    text +=
-        number_row("verified time", v.time_error, "relative error of the time of the last merger");
+    text += number_row("verified time", v.time_error, "relative, of the last merger");
   return text;
 }
 
@@ -74,10 +73,13 @@ std::string words(const FlowRecord& r, const std::optional<Verification>& verifi
     text += row("merges", fmt::format("{}", r.merges.size()),
                 r.merges.empty() ? "" : "last at t = " + plain_words(r.merges.back().time));
   text += row("merge error", fmt::format("{:.2g}", r.merge_error),
-              "what coalescence may shift a token, in total");
+              "what coalescence may shift a token");
   if (r.loosened > 0)
-    text += row("tolerance", fmt::format("{:.2g}", r.loosened),
-                "instead of the one asked for: below it lies the error of a velocity");
+    text +=
+        row("tolerance", fmt::format("{:.2g}", r.loosened), "not as asked: velocities err by that");
+  if (r.setup.snapshots && r.snapshots.size() < *r.setup.snapshots)
+    text += row("snapshots", fmt::format("{}", r.snapshots.size()),
+                fmt::format("of {}: the run had no more times", *r.setup.snapshots));
   return verified ? text + verified_words(r, *verified) : text;
 }
 

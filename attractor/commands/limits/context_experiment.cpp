@@ -225,6 +225,44 @@ std::string advice_headline(const ContextSetup& p, const ContextAdvice& a) {
   return text;
 }
 
+/// All recipes are set to be critical at the trained length, which a model need not be.
+void add_assumption(const ContextSetup& p, const ContextAdvice& a, Result& answer) {
+  answer.remarks.push_back(fmt::format(
+      "The factor ln n / ln n0 = {:.4g} keeps gamma = beta / ln n as it was, whatever rho is: only "
+      "the scales themselves depend on rho. That the model is critical at its trained length is an "
+      "assumption to check: its beta there would have to be {:.4g} (from {:.4g} to {:.4g} a token "
+      "gives itself 10 to 90 % of its attention).",
+      std::log(p.tokens) / std::log(p.trained_tokens), a.trained_scale, a.trained_lowest,
+      a.trained_highest));
+  const double gamma = p.trained_beta.value_or(a.trained_scale) / std::log(p.trained_tokens);
+  answer.next.push_back({.why = p.trained_beta ? "What that layer does, in full"
+                                               : "Is the model critical as trained? Put its own "
+                                                 "beta / ln n0 in for gamma",
+                         .command = "context",
+                         .settings = {{"tokens", fmt::format("{}", p.trained_tokens)},
+                                      {"rho", fmt::format("{}", p.rho)},
+                                      {"gamma", fmt::format("{:.6g}", gamma)}}});
+  if (!p.trained_beta) return;
+  ContextLayer trained = layer_of(p);
+  trained.tokens = p.trained_tokens;
+  trained.exponent = gamma;
+  const ContextTransition t = context_transition(trained);
+  const ContextState s = context_state(trained);
+  answer.values["trained_gamma"] = number(gamma);
+  answer.values["trained_phase"] = name(t.phase);
+  answer.values["trained_self_weight"] = number(s.self_weight);
+  answer.remarks.push_back(fmt::format(
+      "With beta = {} the trained model is {} at {:.0f} tokens: a token gives itself {} of its "
+      "attention, gamma is {:.4g} and critical is {:.4g}.{}",
+      *p.trained_beta,
+      t.phase == ContextPhase::critical ? "critical"
+                                        : fmt::format("in the {} phase", name(t.phase)),
+      p.trained_tokens, percent(s.self_weight), gamma, a.critical_exponent,
+      t.phase == ContextPhase::critical
+          ? ""
+          : " The same factor keeps it there; the scales of the table would change what it does."));
+}
+
 Result advice(const ContextSetup& p) {
   const ContextLayer layer = layer_of(p);
   const ContextAdvice a = advise(layer, p.trained_tokens);
@@ -255,6 +293,7 @@ Result advice(const ContextSetup& p) {
       "Logits are beta <x, y> of unit vectors whose typical cosine is rho; measure rho on the "
       "normalised queries and keys of the model. Multipliers are relative to the trained model; "
       "phases stand in the order of the table.");
+  add_assumption(p, a, answer);
   answer.draw = [layer, trained = p.trained_tokens] { return recipe_figures(layer, trained); };
   return answer;
 }
@@ -266,7 +305,7 @@ ParameterList list(ContextSetup& p) {
   const char* drawn = "simulate (and without exact)";
   ParameterList l;
   l.group("Context");
-  l.add("tokens", p.tokens, "context length n").within(2, 1e300);
+  l.add("tokens", p.tokens, "context length n").within(2, 1e300).counts();
   l.add("rho", p.rho, "common cosine of the tokens").within(-1, 1);
   l.add("gamma", p.gamma, "inverse temperature over ln n: beta = gamma ln n")
       .within(0, 1e6)
@@ -282,6 +321,13 @@ ParameterList list(ContextSetup& p) {
   l.add("trained-tokens", p.trained_tokens,
         "context length at which all recipes are set to be critical")
       .within(2, 1e300)
+      .counts()
+      .used_if(p.advise, "advise");
+  l.add("trained-beta", p.trained_beta,
+        "the model's own beta at that length, to see whether it is critical there")
+      .within(0, 1e9)
+      .otherwise("")
+      .allow("a number from 0 to 1e9")
       .used_if(p.advise, "advise");
   l.group("Simulation");
   l.add("simulate", p.simulate, "draw almost equiangular tokens and measure (n up to 1e5)");
@@ -292,6 +338,8 @@ ParameterList list(ContextSetup& p) {
       .used_if(random, drawn);
   l.add("replicates", p.replicates, "independent draws").within(2, 10000).used_if(random, drawn);
   l.add("seed", p.seed, "seed of every random draw").used_if(random, drawn);
+  l.short_help({"tokens", "rho", "gamma", "layers", "map", "advise", "trained-tokens",
+                "trained-beta", "simulate"});
   return l;
 }
 

@@ -221,6 +221,7 @@ ParameterList list(StabilitySetup& p) {
         "count at this time, at most 10000 e-foldings; 0: when clusters have formed")
       .at_least(0)
       .used_if(p.observe > 0, count);
+  l.short_help({"dynamics", "dim", "beta", "noise", "observe", "replicates"});
   return l;
 }
 

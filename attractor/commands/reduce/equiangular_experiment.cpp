@@ -280,7 +280,7 @@ ParameterList list(EquiangularSetup& p) {
   l.group("Tokens and attention");
   l.add("dynamics", p.dynamics, "sa: softmax attention; usa: unnormalised")
       .among({Rule::softmax, Rule::unnormalised});
-  l.add("tokens", p.tokens, "number of tokens n").within(2, 1e30);
+  l.add("tokens", p.tokens, "number of tokens n").within(2, 1e30).counts();
   l.add("beta", p.beta, "inverse temperature").within(0, 1e6);
   l.add("cosine0", p.cosine0, "common cosine at the start, at least -1/(n-1) and below 1")
       .within(-1, 1);
@@ -307,6 +307,8 @@ ParameterList list(EquiangularSetup& p) {
   for (Parameter& own : l)
     if (std::vector<std::string> norms = schemes_with(own.name); !norms.empty())
       own.used_by("norm", std::move(norms));
+  l.short_help(
+      {"dynamics", "tokens", "beta", "cosine0", "time", "log10-time", "levels", "layers", "norm"});
   return l;
 }
 

@@ -14,6 +14,7 @@
 #include "attractor/lab/flow/checkpoint.hpp"
 #include "attractor/lab/flow/flow_distributed.hpp"
 #include "attractor/lab/flow/observed_flow.hpp"
+#include "attractor/lab/flow/snapshot_choice.hpp"
 #include "attractor/lab/words.hpp"
 #include "attractor/observe/pairs.hpp"
 #include "attractor/ranks/ranks.hpp"
@@ -93,34 +94,6 @@ flow::Plan plan_of(const FlowSetup& p, double log_unit) {
   return plan;
 }
 
-// Which outputs keep all positions: evenly many of the planned ones; without a plan, whenever the
-// number of distinct tokens first falls to one of n/2, n/4, ..., 5, 4, 3, 2, 1.
-class SnapshotChoice {
- public:
-  SnapshotChoice(std::size_t count, std::size_t planned, std::size_t tokens) : planned_(planned) {
-    if (planned_ > 0) {
-      for (std::size_t k = 0; k < count; ++k) indices_.push_back(k * (planned_ - 1) / (count - 1));
-      return;
-    }
-    for (std::size_t level = tokens / 2; level > 5; level /= 2) levels_.push_back(level);
-    for (std::size_t level = std::min<std::size_t>(5, tokens - 1); level >= 1; --level)
-      levels_.push_back(level);
-    if (levels_.size() + 1 > count)
-      levels_.erase(levels_.begin(), levels_.end() - static_cast<std::ptrdiff_t>(count - 1));
-  }
-
-  bool wants(std::size_t output, std::size_t before, std::size_t now) const {
-    if (output == 0) return true;
-    if (planned_ > 0) return std::find(indices_.begin(), indices_.end(), output) != indices_.end();
-    return std::any_of(levels_.begin(), levels_.end(),
-                       [&](std::size_t level) { return now <= level && level < before; });
-  }
-
- private:
-  std::size_t planned_;
-  std::vector<std::size_t> indices_, levels_;
-};
-
 std::string in_words(const flow::Progress& p, std::size_t distinct) {
   return fmt::format("t = {}, {} distinct tokens, {} steps", plain_words(p.time), distinct,
                      p.steps);
@@ -146,7 +119,7 @@ class FlowRun::Experiment {
         record_(first_record(p)),
         model_(p, count_, start_.dim, record_.merge_radius, distributed),
         plan_(plan_of(p, model_.flow().log_unit())),
-        choice_(snapshot_count(p, count_ * start_.dim), plan_.outputs.size(), count_),
+        choice_(p, plan_.outputs.size(), count_, start_.dim),
         options_{p.pair_threshold, std::sqrt(2 * (1 - record_.cluster_cosine)), p.seed,
                  p.exact_limit},
         tree_(count_, start_.dim, options_.cluster_radius) {
@@ -279,6 +252,7 @@ class FlowRun::Experiment {
         record_.series.empty() ? count_
                                : static_cast<std::size_t>(record_.series.back().distinct_tokens);
     const bool keep = choice_.wants(record_.series.size(), before, now);
+    choice_.thin(record_.series.size(), record_.snapshots);
     record_.series.push_back(measure(time, state, keep));
     if (keep) take_snapshot(time, state);
   }
@@ -379,6 +353,7 @@ class FlowRun::Experiment {
     if (!record_.snapshots.empty() && record_.snapshots.back().time == progress_.time)
       record_.snapshots.pop_back();
     take_snapshot(progress_.time, state);
+    choice_.finish(record_.snapshots);
     if (model_.flow().state_is_tokens()) record_.merges = tree_.linkage();
     // The last two clusters merged when they came within the cluster angle, not when the solver
     // no longer needed to tell them apart.
