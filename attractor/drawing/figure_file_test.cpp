@@ -8,7 +8,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
-#include "attractor/report/html.hpp"
+#include "attractor/report/markup.hpp"
 
 namespace attractor::report {
 namespace {
