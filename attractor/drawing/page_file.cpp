@@ -172,13 +172,22 @@ std::string body(const Result& answer, const Call& call, const std::filesystem::
   return text;
 }
 
-/// Modules as one script: what they import from each other stands in it already.
+/// Modules as one script: what they import from each other stands in it already, and lines that are
+/// only comments (types, mostly) are for those who read the source.
 std::string module_text(std::string_view text) {
   std::string result;
+  bool comment = false;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
-    if (!text.substr(at, end - at).starts_with("import ")) result += text.substr(at, end - at);
+    const std::string_view line = text.substr(at, end - at);
+    const std::string_view words =
+        line.substr(std::min(line.find_first_not_of(' '), line.size() - 1));
+    const bool opens = words.starts_with("/**"), closes = words.ends_with("*/\n");
     at = end;
+    if (comment || (opens && (closes || words.find("*/") == words.npos)))
+      comment = !closes;
+    else if (!words.starts_with("//") && !line.starts_with("import "))
+      result += line;
   }
   return result;
 }

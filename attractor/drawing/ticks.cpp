@@ -49,8 +49,11 @@ std::string step_label(double value, double step, double largest) {
   if (std::abs(value) < 1e-9 * step) return "0";
   if (largest >= kLongest || largest < kShortest * 10) {
     const double exponent = std::floor(std::log10(std::abs(value)) + 1e-9);
+    // As many digits as tell neighbours apart.
+    const double places = exponent - std::floor(std::log10(step) + 1e-9);
     const double mantissa = std::abs(value) / std::pow(10, exponent);
-    const std::string digits = fmt::format("{:.4g}", mantissa);
+    const std::string digits =
+        fmt::format("{:.{}g}", mantissa, 1 + static_cast<int>(std::clamp(places, 0.0, 14.0)));
     return signed_text(
         value, digits == "1" ? power_label(exponent) : digits + "·" + power_label(exponent));
   }

@@ -11,6 +11,7 @@
 #include "attractor/commands/bridge/load_bridge_py.hpp"
 #include "attractor/commands/flow/flow_view.hpp"
 #include "attractor/commands/flow/token_figure.hpp"
+#include "attractor/commands/result.hpp"
 #include "attractor/lab/words.hpp"
 #include "attractor/report/scene_panel.hpp"
 
@@ -291,18 +292,19 @@ std::vector<Tile> tiles(const BridgeRecord& r) {
   const auto [few, many] = std::minmax_element(
       r.checkpoints.begin(), r.checkpoints.end(),
       [](const auto& a, const auto& b) { return a.end.clusters < b.end.clusters; });
-  std::vector<Tile> all = {
-      {"growth d" + bars(r) + " / d ln t", number(t.slope),
-       fmt::format("theory, in the limit: {} = {}", best_norm(r), number(t.norm))},
-      {"transition at " + bars(r), number(t.transition_norm),
-       !std::isnan(t.transition_log_time) ? "crossed: " + time(t.transition_log_time)
-                                          : "not crossed during this run"},
-      {"all selected weights ≥ ½", std::isnan(t.half_log_time) ? "not yet" : time(t.half_log_time),
-       "and ever after"},
-      {"inverse temperature β", number(first.norm) + " to " + number(last.norm),
-       "first to last checkpoint"},
-      {"clusters", fmt::format("{:.0f} to {:.0f}", few->end.clusters, many->end.clusters),
-       fmt::format("of {} tokens, after depth {:.4g}", grouped(r.start.count()), r.setup.time)}};
+  std::vector<Tile> all;
+  add_tile(all, "growth d" + bars(r) + " / d ln t", number(t.slope),
+           fmt::format("theory, in the limit: {} = {}", best_norm(r), number(t.norm)));
+  add_tile(all, "transition at " + bars(r),
+           std::isnan(t.transition_norm) ? "unknown" : number(t.transition_norm),
+           !std::isnan(t.transition_log_time) ? "crossed: " + time(t.transition_log_time)
+                                              : "not crossed during this run");
+  add_tile(all, "all selected weights ≥ ½",
+           std::isnan(t.half_log_time) ? "not yet" : time(t.half_log_time), "and ever after");
+  add_tile(all, "inverse temperature β", number(first.norm) + " to " + number(last.norm),
+           "first to last checkpoint");
+  add_tile(all, "clusters", fmt::format("{:.0f} to {:.0f}", few->end.clusters, many->end.clusters),
+           fmt::format("of {} tokens, after depth {:.4g}", grouped(r.start.count()), r.setup.time));
   if (r.status != flow::Status::complete)
     all.push_back({"status", status_words(r.status), std::string(flow::remedy(r.status))});
   return all;
