@@ -42,16 +42,23 @@ std::string behind(const std::string& words) {
   return rest.substr(0, rest.find(';'));
 }
 
+/// Colours of maps have a meaning: on dark screens they are not turned over as lines are.
+bool is_map(const std::filesystem::path& figure) {
+  return read_file(figure, std::size_t{1} << 30U).find("<image ") != std::string::npos;
+}
+
 std::string card(const Verdict& v, const std::filesystem::path& directory) {
   const std::string picture = v.failed ? "" : thumbnail(directory / v.id);
+  const bool map = !picture.empty() && is_map(directory / v.id / "figures" / picture);
   return fmt::format(
       "<article class=\"card entry {0}\" data-state=\"{0}\"><a href=\"{1}/index.html\">{2}"
       "<h2>{3}</h2></a><p class=\"source\">{4}</p><p><b class=\"verdict\">{0}</b> {5}, "
       "{6:.1f} s</p></article>\n",
       state_of(v), html_text(v.id),
-      picture.empty() ? ""
-                      : fmt::format("<img loading=\"lazy\" alt=\"\" src=\"{}/figures/{}\">",
-                                    html_text(v.id), html_text(picture)),
+      picture.empty()
+          ? ""
+          : fmt::format("<img loading=\"lazy\" alt=\"\"{} src=\"{}/figures/{}\">",
+                        map ? " class=\"map\"" : "", html_text(v.id), html_text(picture)),
       html_text(v.title), html_text(v.source), html_text(behind(v.words)), v.seconds);
 }
 

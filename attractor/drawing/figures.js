@@ -3,7 +3,7 @@
 // link(root, player, clocks) a line at the moment that the moving picture shows, which can be dragged.
 // Values are read from what is drawn (svg_marks.cpp writes M, L, H, V and h0 only), so a page carries no
 // second copy of its numbers; they are as exact as a tenth of a pixel.
-import {numberWords} from './viewer.js';
+import {numberWords, powerWords} from './viewer.js';
 
 /** @typedef {import('./viewer.js').Player} Player */
 /** @typedef {{scale: string, low: number, high: number, name: string, words: string[], whole: boolean}} PanelAxis */
@@ -102,9 +102,8 @@ class PanelReader {
     if (axis.words.length) return axis.words[Math.round(v)] ?? '';
     if (axis.whole) return numberWords(Math.round(v), 1);
     if (axis.scale !== 'power') return numberWords(v, Math.abs(next - v));
-    const e = Math.floor(v), m = 10 ** (v - e);
     if (v > -3 && v < 5) return numberWords(10 ** v, 10 ** next - 10 ** v);
-    return (m < 1.05 ? '' : m.toFixed(1) + '·') + numberWords(1e9, 1e9).replace('⁹', [...String(e)].map(c => c === '-' ? '⁻' : '⁰¹²³⁴⁵⁶⁷⁸⁹'[+c]).join(''));
+    return powerWords(Math.floor(v), 10 ** (v - Math.floor(v)), 1);
   }
   /** @param {number} x pixels */
   xWords(x) { return PanelReader.words(this.x, x / this.width, this.width); }

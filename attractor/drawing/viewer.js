@@ -96,6 +96,14 @@ export const markupNodes = markup => {
   return nodes;
 };
 
+// m·10ⁿ with so many digits behind the point.
+/** @param {number} exponent @param {number} mantissa @param {number} digits */
+export const powerWords = (exponent, mantissa, digits) => {
+  const m = mantissa.toFixed(digits).replace(/\.0+$|(\.\d*?)0+$/, '$1');
+  const raised = [...String(exponent)].map(c => c === '-' ? '⁻' : '⁰¹²³⁴⁵⁶⁷⁸⁹'[+c]).join('');
+  return `${m === '1' ? '' : m + '·'}10${raised}`;
+};
+
 // A number as people read it; `step` says which digits matter.
 /** @param {number} value @param {number} [step] */
 export const numberWords = (value, step = Math.abs(value) / 1000) => {
@@ -104,10 +112,7 @@ export const numberWords = (value, step = Math.abs(value) / 1000) => {
   if (size < step / 2 || size === 0) return '0';
   if (size >= 1e5 || size < 1e-3) {
     const e = Math.floor(Math.log10(size) + 1e-12);
-    const digits = Math.min(4, Math.max(0, e - Math.floor(Math.log10(step || size))));
-    const m = (size / 10 ** e).toFixed(digits).replace(/\.?0+$/, '');
-    const raised = [...String(e)].map(c => c === '-' ? '⁻' : '⁰¹²³⁴⁵⁶⁷⁸⁹'[+c]).join('');
-    return `${sign}${m === '1' ? '' : m + '·'}10${raised}`;
+    return sign + powerWords(e, size / 10 ** e, Math.min(4, Math.max(0, e - Math.floor(Math.log10(step || size)))));
   }
   const digits = Math.min(9, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
   return sign + size.toFixed(digits);
@@ -161,7 +166,10 @@ class Canvas {
     c.globalAlpha = 1; c.lineWidth = 1; c.strokeStyle = rim; c.stroke();
   }
   // A frame with ticks; pixel of a value by `right` and `up`.
-  /** @param {number[]} x @param {number[]} y @param {string[]} names @param {boolean} whole @param {number} half @param {(v: number) => number} right @param {(v: number) => number} up */
+  /**
+   * @param {number[]} x @param {number[]} y @param {string[]} names @param {boolean} whole @param {number} half
+   * @param {(v: number) => number} right @param {(v: number) => number} up
+   */
   axes(x, y, names, whole, half, right, up) {
     const {c} = this;
     c.lineWidth = 1; c.fillStyle = this.ink('soft');
@@ -440,7 +448,8 @@ export function mount(box, scene, options = {}) {
   slider.max = String(last); slider.value = String(scene.rest);
   controls.hidden = last === 0;
   const sheet = new Canvas(box, canvas);
-  const picture = scene.tokens ? new TokenPicture(sheet, scene.tokens) : new PlanePicture(sheet, /** @type {Plane} */ (scene.plane));
+  const picture = scene.tokens ? new TokenPicture(sheet, scene.tokens)
+    : new PlanePicture(sheet, /** @type {Plane} */ (scene.plane));
   const turnable = scene.tokens?.turnable ?? false;
   if (turnable) canvas.classList.add('turnable');
   /** @type {((position: number) => void)[]} */
@@ -472,9 +481,16 @@ export function mount(box, scene, options = {}) {
     slider.value = String(Math.min(p, last));
     draw();
     if (p < last) requestAnimationFrame(advance);
-    else if (options.loop) setTimeout(() => { if (playing) { slider.value = '0'; then = performance.now(); requestAnimationFrame(advance); } }, 1500);
-    else { stop(); if (returns) setTimeout(() => { if (!playing && returns) { returns = false; go(scene.rest); } }, 1800); }
+    else if (options.loop) setTimeout(again, 1500);
+    else { stop(); if (returns) setTimeout(back, 1800); }
   };
+  const again = () => {
+    if (!playing) return;
+    slider.value = '0';
+    then = performance.now();
+    requestAnimationFrame(advance);
+  };
+  const back = () => { if (!playing && returns) { returns = false; go(scene.rest); } };
   let returns = false;  // after the first play by itself
   const play = () => {
     if (playing || last === 0) return;
@@ -494,7 +510,8 @@ export function mount(box, scene, options = {}) {
   };
   /** @param {PointerEvent} e */
   const point = e => {
-    const frame = canvas.getBoundingClientRect(), x = e.clientX - frame.left - frame.width / 2, y = e.clientY - frame.top - frame.height / 2;
+    const frame = canvas.getBoundingClientRect();
+    const x = e.clientX - frame.left - frame.width / 2, y = e.clientY - frame.top - frame.height / 2;
     const near = picture.seen.filter(s => Math.hypot(s.x - x, s.y - y) < Math.max(8, s.r)).pop();
     tip.hidden = !near;
     if (!near) return;

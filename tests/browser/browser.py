@@ -92,7 +92,7 @@ for (const e of document.querySelectorAll('h1, h2, h3, td:first-child, dd, figca
 
 const sentences = [...document.querySelectorAll('h1, .tile, .remark, .warning, figcaption, .note, .when, svg text')].filter(visible);
 for (const e of sentences) {
-  if (/\b[a-z]+_[a-z_]+\b/.test(e.textContent)) faults.push(`an identifier in "${e.textContent.slice(0, 80)}"`);
+  if (/\b[a-z]{2,}_[a-z_]{2,}/.test(e.textContent)) faults.push(`an identifier in "${e.textContent.slice(0, 80)}"`);
   if (/\d\.\d{12,}/.test(e.textContent)) faults.push(`too many digits in "${e.textContent.slice(0, 80)}"`);
   if (/\bnan\b|\binf\b|undefined|\[object/i.test(e.textContent)) faults.push(`no words: "${e.textContent.slice(0, 80)}"`);
 }

@@ -153,6 +153,8 @@ class Kinds(PagesTest):
             for mode in MODES:
                 self.browser.open(page, mode)
                 self.assertEqual(self.browser.faults(), [], f"{name}, {mode}")
+            columns = self.browser.run("return new Set([...document.querySelectorAll('.tile')].map(t => t.getBoundingClientRect().left)).size")
+            self.assertEqual(columns, 2, f"{name}: columns of tiles on a phone")
 
     @unittest.skipUnless(EVERY, "with ATTRACTOR_PAGES=all")
     def test_every_command_is_among_them(self):

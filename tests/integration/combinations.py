@@ -66,7 +66,7 @@ BESIDE = {
     "feed-forward-bias": {"feed-forward": "relu", "feed-forward-in": "in.h5", "feed-forward-out": "out.h5"}, "step": {"stepper": "layers"},
 }
 # How a run is kept and continued is tested in runs.py; --json is always on here.
-ELSEWHERE = {"help", "out", "resume", "config", "checkpoint-seconds", "json", "no-figures"}
+ELSEWHERE = {"help", "out", "resume", "config", "checkpoint-seconds", "json", "figures", "no-figures"}
 
 
 def command(options):
