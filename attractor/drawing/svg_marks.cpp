@@ -218,7 +218,8 @@ std::string clipped_mark(const Series& series, const PlotBox& box, Sheet sheet) 
   if (path.empty()) return "";
   if (series.mark == Mark::area)
     return fmt::format(
-        "<path class=\"area\"{} fill=\"{}\" fill-opacity=\"{:.3g}\" {} d=\"{}z\"/>\n",
+        "<path class=\"area\" fill-rule=\"evenodd\"{} fill=\"{}\" fill-opacity=\"{:.3g}\" {} "
+        "d=\"{}z\"/>\n",
         named(series), ink(series.colour, sheet), 0.28, stroke(series, sheet), path);
   return fmt::format("<path class=\"{}\"{} {} d=\"{}\"/>\n",
                      series.mark == Mark::steps ? "steps" : "line", named(series),

@@ -11,8 +11,6 @@
 namespace attractor::report {
 namespace {
 
-constexpr double kMostRadius = 15;  // of a marker in a small panel, pixels
-
 /// Values between those of two moments.
 std::vector<double> mixed(const std::vector<std::vector<double>>& values, double position) {
   const std::size_t last = values.size() - 1;
@@ -86,13 +84,13 @@ Series circle_line(double radius, Colour colour, double width) {
 
 /// The far side is fainter; a rim of paper keeps neighbours apart.
 Series marker_dots(const TokenScene& scene, const std::vector<Marker>& spots, std::size_t tokens,
-                   double unit, bool back) {
+                   double unit, double most, bool back) {
   Series series{.mark = Mark::points, .opacity = back ? 0.36 : 1.0, .rim = 0.9};
   for (const Marker& spot : spots) {
     if ((scene.shape == TokenScene::Shape::sphere && spot.z < 0) != back) continue;
     const auto [x, y] = ball_place(scene, spot.x, spot.y);
     add_point(series, x * unit, y * unit);
-    series.sizes.push_back(marker_radius(spot.count, tokens, kMostRadius));
+    series.sizes.push_back(marker_radius(spot.count, tokens, most));
     series.colours.push_back(scene.palette[spot.group]);
   }
   return series;
@@ -214,7 +212,7 @@ Series graticule(const std::array<double, 9>& camera, bool back) {
   return series;
 }
 
-Panel token_panel(const TokenScene& scene, double position, std::size_t stride) {
+Panel token_panel(const TokenScene& scene, double position, std::size_t stride, double most) {
   using Shape = TokenScene::Shape;
   const bool space = scene.shape == Shape::space;
   const double unit = space ? unit_at(scene, position) : 1;
@@ -228,10 +226,10 @@ Panel token_panel(const TokenScene& scene, double position, std::size_t stride) 
   if (scene.shape == Shape::ball)
     for (const double angle : {30.0, 60.0})
       panel.series.push_back(circle_line(angle / 90, kBack, 1));
-  panel.series.push_back(marker_dots(scene, spots, drawn, unit, true));
+  panel.series.push_back(marker_dots(scene, spots, drawn, unit, most, true));
   if (!space) panel.series.push_back(circle_line(1, kGrey, 1.2));
   if (scene.shape == Shape::sphere) panel.series.push_back(graticule(scene.camera, false));
-  panel.series.push_back(marker_dots(scene, spots, drawn, unit, false));
+  panel.series.push_back(marker_dots(scene, spots, drawn, unit, most, false));
   return panel;
 }
 
@@ -264,8 +262,8 @@ Panel plane_panel(const PlaneScene& scene, double position) {
 }
 
 Panel scene_panel(const Scene& scene, double position) {
-  Panel panel =
-      scene.tokens ? token_panel(*scene.tokens, position) : plane_panel(*scene.plane, position);
+  Panel panel = scene.tokens ? token_panel(*scene.tokens, position, 1, 22)
+                             : plane_panel(*scene.plane, position);
   const double last = static_cast<double>(scene.moments()) - 1;
   panel.title =
       scene.labels[static_cast<std::size_t>(std::lround(std::clamp(position, 0.0, last)))];

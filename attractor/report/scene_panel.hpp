@@ -29,7 +29,9 @@ std::array<double, 2> ball_place(const TokenScene& scene, double x, double y);
 /// The radius of a marker, of `count` among `tokens`: its area grows by equal amounts.
 double marker_radius(std::size_t count, std::size_t tokens, double most);
 
-Panel token_panel(const TokenScene& scene, double position, std::size_t stride = 1);
+/// most: radius of a marker that all tokens are in, pixels.
+Panel token_panel(const TokenScene& scene, double position, std::size_t stride = 1,
+                  double most = 15);
 Panel plane_panel(const PlaneScene& scene, double position);
 Panel scene_panel(const Scene& scene, double position);
 
