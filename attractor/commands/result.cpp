@@ -161,7 +161,10 @@ std::string text(const Result& answer) {
 std::vector<std::pair<std::string, std::string>> value_words(const Result& answer) {
   std::vector<std::pair<std::string, std::string>> all;
   for (const auto& [name, value] : answer.values.items()) {
-    if (value.is_null() || value.is_object() || value.size() > kShownNumbers) continue;
+    const bool nested = std::any_of(value.begin(), value.end(), [](const Json& item) {
+      return item.is_object() || item.is_array();
+    });
+    if (value.is_null() || value.is_object() || nested || value.size() > kShownNumbers) continue;
     const bool real = value.is_number_float();
     const std::string shown = real ? rounded(value.get<double>()) : words(value);
     if (!shown.empty()) all.emplace_back(spaced(name), shown);

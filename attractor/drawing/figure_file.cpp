@@ -20,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kPhone = 356, kDesk = 400;  // width on a phone; wider panels are drawn twice
+constexpr double kTwoAbreast = 300;          // pictures so small stand two abreast there
 constexpr double kHeading = 15, kHeadingLine = 22;
 
 void check_figure(const Figure& figure) {
@@ -118,9 +119,9 @@ std::string page_panels(const Figure& figure) {
   const bool both = cell.width > kDesk;
   const double top = common_top(figure, cell.width, cell.height);
   std::string text = fmt::format("<div class=\"panels {}\" style=\"--columns:{}\">\n",
-                                 both                    ? "large"
-                                 : figure.panels[0].bare ? "small"
-                                                         : "framed",
+                                 both                                                 ? "large"
+                                 : figure.panels[0].bare && cell.width <= kTwoAbreast ? "small"
+                                                                                      : "framed",
                                  figure.columns);
   for (const Panel& panel : figure.panels) {
     text += panel_element(figure, panel, cell.width, cell.height, both ? "desk" : "any", top);
