@@ -30,7 +30,7 @@ Tile cluster_tile(const FlowRecord& record) {
 }
 
 /// R^d: what a fixed distance does not see.
-void add_space_tiles(const FlowRecord& record, const FlowView& view, std::vector<Tile>& all) {
+void add_space_tiles(const FlowView& view, std::vector<Tile>& all) {
   if (view.groups > 0)
     all.push_back(
         {"groups", grouped(view.groups),
@@ -56,7 +56,7 @@ std::vector<Tile> tiles(const FlowRecord& record, const FlowView& view) {
   if (on_sphere(record))
     add_sphere_tiles(record, all);
   else
-    add_space_tiles(record, view, all);
+    add_space_tiles(view, all);
   add_tile(all, "effective rank", rounded(last_finite(record, &Observation::effective_rank)),
            fmt::format("directions that tokens use, of {}", grouped(record.dim)));
   all.push_back({"steps", grouped(record.steps), grouped(record.rejected) + " more were rejected"});
