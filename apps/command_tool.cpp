@@ -20,6 +20,7 @@
 #include "apps/tool.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
+#include "attractor/base/named.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/commands/registry.hpp"
 #include "attractor/drawing/page_file.hpp"
@@ -42,6 +43,7 @@ struct Options {
   RunOptions run;
   double checkpoint_seconds = 10;
   bool overwrite = false, no_figures = false;
+  std::string figures = "svg";
 };
 
 ParameterList list(Options& o, bool resumes) {
@@ -63,11 +65,26 @@ ParameterList list(Options& o, bool resumes) {
   add_quiet(o.run, l);
   l.add("no-figures", o.no_figures,
         "write result.h5 and summary.json only: no page, nothing is drawn");
+  l.add("figures", o.figures, "files of the figures beside the page, comma-separated")
+      .allow("of svg, pdf, png")
+      .not_empty();
   if (resumes)
     l.short_help({"out", "resume", "json"});
   else
     l.short_help({"out", "json"});
   return l;
+}
+
+/// What is written beside the numbers; throws Error on formats that there are not.
+PageOptions page_options(const Options& options) {
+  PageOptions page{.page = !options.no_figures, .formats = {}};
+  for (std::size_t at = 0; at <= options.figures.size();) {
+    const std::size_t end = std::min(options.figures.find(',', at), options.figures.size());
+    page.formats.push_back(named<report::Format>("figures", options.figures.substr(at, end - at)));
+    at = end + 1;
+  }
+  if (page.page) report::require_formats(page.formats);
+  return page;
 }
 
 // ---- Before a run: its parameters, where its files are meant from, and its directory if any.
@@ -135,6 +152,7 @@ Prepared begun(const Command& command, const Options& options) {
 }
 
 Prepared prepare(const Command& command, const Options& options) {
+  page_options(options);
   return !options.resume.empty() ? resumed(command, options) : begun(command, options);
 }
 
@@ -209,9 +227,9 @@ int say_interrupted(const Command& command, Prepared& prepared, const Result& an
 }
 
 void keep(const Command& command, Prepared& prepared, const Result& answer, const Call& call,
-          double seconds, bool with_page) {
+          double seconds, const PageOptions& page) {
   try {
-    write_result(answer, call, seconds, prepared.directory->path(), with_page);
+    write_result(answer, call, seconds, prepared.directory->path(), page);
   } catch (const Error& error) {
     leave(command, prepared);
     if (!command.resumes) throw;
@@ -232,13 +250,24 @@ std::string counts_in_full(const Options& options, Request& request) {
   return read.empty() ? "" : read + " (k = 1024, M = 1024^2; powers of ten: 1e3, 1e6).\n";
 }
 
+/// Files are meant from the directory of the configuration that named them, if there was one.
+std::string again(const Call& call, const Prepared& prepared) {
+  const bool elsewhere = !prepared.files_from.empty() && !input_files(call.now).empty() &&
+                         std::filesystem::weakly_canonical(prepared.files_from) !=
+                             std::filesystem::weakly_canonical(std::filesystem::current_path());
+  return elsewhere ? fmt::format("cd {} && {}", shell_word(prepared.files_from), call.command())
+                   : "";
+}
+
 int deliver(const Command& command, Prepared& prepared, const Result& answer,
             const Options& options, double seconds) {
   const std::unique_ptr<Request> usual = command.make();
-  const Call call = call_of(command, *prepared.request, *usual);
-  const bool with_page = !options.no_figures;
+  Call call = call_of(command, *prepared.request, *usual);
+  call.again = again(call, prepared);
+  const PageOptions page = page_options(options);
+  const bool with_page = page.page;
   write_outputs(answer, prepared.files_from);
-  if (prepared.directory) keep(command, prepared, answer, call, seconds, with_page);
+  if (prepared.directory) keep(command, prepared, answer, call, seconds, page);
   if (options.run.json) {
     fmt::print("{}\n", summary(answer, call, seconds).dump(2));
   } else {

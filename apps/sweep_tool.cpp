@@ -150,7 +150,14 @@ PreparedSweep prepare(const SweepOptions& options) {
 
 // ---- Results.
 
-Call call_of(const std::string& command) { return {.program = command}; }
+/// The study lies in the directory of its sweep.
+Call call_of(const fs::path& path) {
+  std::string place = path.string();
+  while (place.size() > 1 && place.back() == '/') place.pop_back();
+  return {.program = "attractor sweep study.toml",
+          .again = fmt::format("attractor sweep {} --out {}", shell_word(place + "/study.toml"),
+                               shell_word(place + "_again"))};
+}
 
 int finish(const Study& study, const fs::path& path, const Call& call, double seconds, bool json) {
   const Result answer = result_of(study, read_journals(path, study.units()));
@@ -207,8 +214,7 @@ int run(const SweepOptions& options) {
   }
   if (run.shard.count > 1) return finish_shard(run, options);
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  return finish(run.study, run.path, call_of("attractor sweep study.toml"), seconds,
-                options.run.json);
+  return finish(run.study, run.path, call_of(run.path), seconds, options.run.json);
 }
 
 // ---- Merge.
@@ -272,7 +278,7 @@ int run(const MergeOptions& options) {
   const auto begin = Clock::now();
   const Study study = stored_study(options.from.front());
   const std::map<std::size_t, UnitResult> units = joined(options, study);
-  const Call call = call_of("attractor sweep study.toml");
+  const Call call = call_of(options.out);
   RunOrigin origin = stored_origin(options.from.front());
   origin.command = call.command();
   RunDirectory directory = create_directory(options.out, options.overwrite, {}, std::move(origin));

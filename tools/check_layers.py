@@ -31,7 +31,7 @@ BELOW = {
     "commands": ["base", "ranks", "report", "space", "flow", "tokens", "attention", "depth", "training", "reductions", "long_context",
                  "stability", "mean_field", "noise", "observe", "lab"],
     "files": ["base", "report", "training", "lab", "commands"],
-    "drawing": ["base", "report", "commands", "files"],
+    "drawing": ["base", "report", "lab", "commands", "files"],
     "study": ["base", "ranks", "lab", "commands", "files"],
     # The public header: values in, values out; no files, figures or command lines.
     "attractor.hpp": ["base", "space", "solve", "flow", "tokens", "attention", "depth", "training", "reductions", "long_context",

@@ -248,6 +248,24 @@ Question next_question(const ForecastSetup& p) {
   return flow;
 }
 
+std::vector<Tile> forecast_tiles(const Forecasts& all) {
+  const Forecast& f = all.asked();
+  std::vector<Tile> tiles;
+  add_tile(tiles, "mean cosine", close_to_one(f.cosine(), f.layers.back().gap()),
+           fmt::format("after {} layers of {}", grouped(all.setup.depth), title(f.norm)));
+  for (std::size_t k = 0; k < std::min<std::size_t>(3, all.levels.size()); ++k)
+    add_tile(tiles, fmt::format("cosine {:.6g}", all.levels[k]),
+             std::isnan(f.passed[k]) ? "not reached" : fmt::format("layer {:.0f}", f.passed[k]),
+             std::isnan(f.flow_passed[k])
+                 ? "thin layers never pass it"
+                 : fmt::format("thin layers: depth {}", rounded(f.flow_passed[k])));
+  add_tile(tiles, "thin layers", close_to_one(f.limit.cosine, 1 - f.limit.cosine),
+           "mean cosine of the flow at this depth");
+  add_tile(tiles, "residual stream", rounded(f.layers.back().norm()),
+           "length of a token at the end");
+  return tiles;
+}
+
 Table scheme_table(const Forecasts& all) {
   Table table{.name = "schemes",
               .title = fmt::format("All schemes after {} layers: first layer above each level, and "
@@ -302,14 +320,15 @@ template <class Value>
 std::vector<Series> curves(const Forecasts& all, const Value& value) {
   constexpr std::array kColours = {report::kBlue,  report::kVermillion, report::kPurple,
                                    report::kGreen, report::kOrange,     report::kSky,
-                                   report::kGrey,  report::kInk,        report::kYellow};
+                                   report::kGrey,  report::kInk};
   const Normalisation asked = first_of(all.asked().norm);
   std::size_t line = 0;
   std::vector<Series> series;
   Series emphasised;
   for (const Forecast& f : all.all) {
     if (first_of(f.norm) != f.norm) continue;
-    Series s = report::curve(kColours[line++ % kColours.size()], 1.6);
+    Series s = report::curve(kColours[line % kColours.size()], 1.6);
+    s.dashed = line++ >= kColours.size();
     s.title = all_titles(f.norm);
     const std::size_t stride = std::max<std::size_t>(1, f.layers.size() / 2000);
     for (std::size_t k = 0; k < f.layers.size(); k += stride)
@@ -327,10 +346,11 @@ std::vector<Series> curves(const Forecasts& all, const Value& value) {
 
 std::vector<PageFigure> figures(const Forecasts& all) {
   const auto last = static_cast<double>(all.setup.depth);
-  const report::Axis depth{.label = "layer", .low = 0, .high = last};
+  const report::Axis depth{.label = "layer", .low = 0, .high = last, .whole = true};
   // Collapse is an affair of the first layers: a long axis would hide it.
   report::Axis early = depth;
-  if (last > 30) early = {.label = "layer", .scale = report::Scale::log, .low = 1, .high = last};
+  if (last > 30)
+    early = {.label = "layer", .scale = report::Scale::log, .low = 1, .high = last, .whole = true};
   report::Panel cosines{
       .x = early,
       .y = {.label = "cosine", .low = std::min(0.0, all.setup.rho0), .high = 1.03},
@@ -388,6 +408,7 @@ Result ask(const ForecastSetup& p, const Context& /*context*/) {
   all->turns = turns(p, all->levels);
   Result answer{.title = "forecast of collapse", .headline = headline(*all)};
   add_values(*all, answer);
+  answer.tiles = forecast_tiles(*all);
   answer.tables = {scheme_table(*all), curve_table(*all)};
   if (!all->levels.empty()) answer.tables.push_back(turn_table(*all));
   if (p.beta > 0) answer.tables.push_back(band_table(*all));

@@ -12,7 +12,8 @@
 namespace attractor::lab {
 namespace {
 
-constexpr std::size_t kShownRows = 60;  // of a table, in text and page
+constexpr std::size_t kShownRows = 60;    // of a table, in text and page
+constexpr std::size_t kShownNumbers = 4;  // of a list, among the values of a page
 
 std::string plain_number(double value) {
   return std::isfinite(value) ? fmt::format("{:.10g}", value) : "-";
@@ -29,11 +30,6 @@ std::string words(const Json& value) {
   std::string text;
   for (const Json& item : value) text += (text.empty() ? "" : "  ") + words(item);
   return text;
-}
-
-std::string spaced(std::string name) {
-  std::replace(name.begin(), name.end(), '_', ' ');
-  return name;
 }
 
 /// Markup of figures as plain text: 10^{12} becomes 10^12.
@@ -58,18 +54,47 @@ Json table_json(const Table& table) {
   return rows;
 }
 
+bool is_identifier(const std::string& text) {
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+std::string cell(const Table& table, std::size_t column, double value) {
+  const bool flag = std::find(table.yes_no.begin(), table.yes_no.end(), table.columns[column]) !=
+                    table.yes_no.end();
+  if (flag && std::isfinite(value)) return yes(value != 0);
+  return std::isfinite(value) ? fmt::format("{:.7g}", value) : "-";
+}
+
 }  // namespace
+
+std::string spaced(std::string name) {
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
+void add_tile(std::vector<Tile>& tiles, std::string name, std::string value, std::string more) {
+  if (value.empty() || value == "–") return;
+  tiles.push_back({std::move(name), std::move(value), std::move(more)});
+}
 
 std::vector<std::vector<std::string>> cells(const Table& table) {
   std::vector<std::vector<std::string>> lines(1);
   const bool labelled = !table.label_column.empty();
+  const std::vector<std::string>& labels =
+      table.shown_labels.empty() ? table.labels : table.shown_labels;
+  std::vector<std::size_t> columns;
+  for (std::size_t c = 0; c < table.columns.size(); ++c)
+    if (table.rows.empty() || std::any_of(table.rows.begin(), table.rows.end(),
+                                          [c](const auto& row) { return std::isfinite(row[c]); }))
+      columns.push_back(c);
   if (labelled) lines[0].push_back(spaced(table.label_column));
-  for (const std::string& column : table.columns) lines[0].push_back(spaced(column));
+  for (const std::size_t c : columns) lines[0].push_back(spaced(table.columns[c]));
   for (std::size_t r = 0; r < std::min(kShownRows, table.rows.size()); ++r) {
     std::vector<std::string>& line = lines.emplace_back();
-    if (labelled) line.push_back(table.labels[r]);
-    for (const double value : table.rows[r])
-      line.push_back(std::isfinite(value) ? fmt::format("{:.7g}", value) : "-");
+    if (labelled) line.push_back(is_identifier(labels[r]) ? spaced(labels[r]) : labels[r]);
+    for (const std::size_t c : columns) line.push_back(cell(table, c, table.rows[r][c]));
   }
   return lines;
 }
@@ -175,12 +200,16 @@ std::string text(const Result& answer, std::size_t width) {
   return result;
 }
 
-std::vector<Tile> tiles(const Result& answer) {
-  std::vector<Tile> all;
+std::vector<std::pair<std::string, std::string>> value_words(const Result& answer) {
+  std::vector<std::pair<std::string, std::string>> all;
   for (const auto& [name, value] : answer.values.items()) {
+    const bool nested = std::any_of(value.begin(), value.end(), [](const Json& item) {
+      return item.is_object() || item.is_array();
+    });
+    if (value.is_null() || value.is_object() || nested || value.size() > kShownNumbers) continue;
     const bool real = value.is_number_float();
     const std::string shown = real ? rounded(value.get<double>()) : words(value);
-    if (!shown.empty() && !value.is_array()) all.push_back({spaced(name), shown});
+    if (!shown.empty()) all.emplace_back(spaced(name), shown);
   }
   return all;
 }

@@ -459,8 +459,8 @@ std::string command_line(const std::string& program, const ParameterList& now,
   for (std::size_t k = 0; k < now.size(); ++k) {
     const std::string value = now[k].text();
     if (value == usual[k].text() || !now[k].stored) continue;
-    if (now[k].positional)
-      first += " " + shell_word(value);
+    if (now[k].positional)  // a name that looks like a flag needs its place
+      first += " " + shell_word(value.starts_with("-") ? "./" + value : value);
     else
       flags += now[k].is_flag() ? fmt::format(" --{}", now[k].name)
                                 : fmt::format(" --{} {}", now[k].name, shell_word(value));

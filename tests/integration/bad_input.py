@@ -6,7 +6,6 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import program  # noqa: E402
 
-import os
 import resource
 import shutil
 import signal
@@ -17,7 +16,6 @@ import time
 import h5py
 import numpy as np
 
-os.environ["PATH"] = ""  # no gnuplot: its figures take a second a run and are tested elsewhere
 NAN, INF = float("nan"), float("inf")
 SLOW = ("--tokens", 200, "--dim", 4, "--beta", 4, "--tolerance", 1e-11)
 HALF_A_SECOND = (*SLOW, "--time", 20)

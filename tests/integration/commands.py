@@ -2,7 +2,6 @@
 runs as it stands, and a sweep can call it."""
 import html
 import json
-import os
 import pathlib
 import re
 import shlex
@@ -16,7 +15,6 @@ import program  # noqa: E402
 import h5py
 import numpy as np
 
-os.environ["PATH"] = ""  # no gnuplot: figures are tested elsewhere
 
 # Short calls of all commands that compute; POINTS is a file of points, DATA a problem.
 CALLS = {

@@ -22,7 +22,6 @@ import time
 import h5py
 import numpy as np
 
-os.environ["PATH"] = ""  # no gnuplot: its figures take a second a run and are tested elsewhere
 ISSUE_KEYS = ("command status time steps tokens dim beta mean_cosine clusters energy order_parameter "
               "effective_rank engine wall_seconds").split()
 COLLAPSE = ("--tokens", 40, "--dim", 3, "--beta", 20, "--time", "inf")

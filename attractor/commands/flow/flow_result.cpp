@@ -33,8 +33,13 @@ std::string tokens_words(const FlowRecord& r) {
   const observe::Observation& o = r.series.back();
   std::string text = row("tokens", fmt::format("{} in d = {}", r.tokens, r.dim),
                          fmt::format("{:.0f} distinct", o.distinct_tokens));
-  text += row("clusters", fmt::format("{:.0f}", o.clusters),
-              fmt::format("cosine >= {:.9g}; largest {:.0f}", r.cluster_cosine, o.largest_cluster));
+  text += row(
+      "clusters", fmt::format("{:.0f}", o.clusters),
+      fmt::format("{}; largest {:.0f}",
+                  r.setup.space == depth::Geometry::sphere
+                      ? fmt::format("cosine >= {:.9g}", r.cluster_cosine)
+                      : fmt::format("distance <= {:.3g}", std::sqrt(2 * (1 - r.cluster_cosine))),
+                  o.largest_cluster));
   text += row("mean cosine", fmt::format("{:.10g}", o.mean_cosine),
               fmt::format("1 - mean = {:.4g}", o.one_minus_mean_cosine));
   text += row("close pairs", fmt::format("{:.6g}", o.pair_fraction),
@@ -138,7 +143,8 @@ Result flow_result(FlowRecord done, const std::optional<Verification>& verified)
                        (verified && verified->status == flow::Status::interrupted);
   if (stopped) return {.interrupted = "at t = " + plain_words(r.time)};
   return {.title = flow_title(r),
-          .headline = headline(r),
+          .headline =
+              headline(r, r.setup.space == depth::Geometry::sphere ? FlowView{} : shown->view()),
           .values = values(r, verified),
           .draw = [shown] { return flow_figures(shown->record, shown->view()); },
           .not_delivered = not_delivered(r, verified),

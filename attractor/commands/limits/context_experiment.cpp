@@ -58,9 +58,18 @@ void add_state(const ContextLayer& layer, double dim, Result& answer) {
   const bool fits = dim == 0 || dim >= layer.tokens;
   v["backward_norm"] = number(fits ? backward_norm(layer, dim == 0 ? layer.tokens : dim) : kNan);
   if (!fits)
-    answer.remarks.push_back(fmt::format(
-        "backward_norm is left out: {} equiangular tokens need a dimension of at least {}, not {}.",
-        layer.tokens, layer.tokens, dim));
+    answer.remarks.push_back(
+        fmt::format("The backward norm is left out: {} equiangular tokens need a dimension of at "
+                    "least {}, not {}.",
+                    layer.tokens, layer.tokens, dim));
+  answer.tiles = {
+      {"phase", std::string(name(t.phase)), fmt::format("at γ = {}", rounded(layer.exponent))},
+      {"critical γ", rounded(t.critical_exponent), "for ever longer contexts"},
+      {"weight on itself", percent(s.self_weight), "of the attention of a token"},
+      {"output cosine", close_to_one(s.output_cosine, s.gap),
+       fmt::format("of two outputs; the tokens have {}", rounded(layer.rho))},
+      {"angle left", percent(s.angle_ratio), "of that between two tokens"},
+      {"β", rounded(s.beta), "= γ ln n"}};
   v["limit_self_weight"] = number(limit.self_weight);
   v["limit_output_cosine"] = number(limit.output_cosine);
   if (layer.tokens * layer.rho <= 1)
@@ -70,7 +79,7 @@ void add_state(const ContextLayer& layer, double dim, Result& answer) {
         "that of the outputs.",
         t.cosine_exponent, t.half_exponent));
   if (s.gap == 0 && s.value_gain > 0)
-    answer.remarks.push_back("output_gap is below 1e-308 and stands as 0.");
+    answer.remarks.push_back("The gap of the outputs is below 1e-308 and stands as 0.");
   answer.headline = fmt::format(
       "{} tokens of cosine {} at γ = {}: the {} phase. A token gives itself {} of its attention, "
       "and "
@@ -117,7 +126,7 @@ ContextDepth add_layers(const ContextLayer& layer, std::uint64_t layers, Result&
   }
   answer.tables.push_back(std::move(table));
   if (depth.layers.back().gap == 0)
-    answer.remarks.push_back("An output_gap below 1e-308 stands as 0.");
+    answer.remarks.push_back("A gap of the outputs below 1e-308 stands as 0.");
   answer.headline +=
       depth.collapse
           ? fmt::format("; layer {} leaves all tokens within cosine 0.999", *depth.collapse)
@@ -280,6 +289,13 @@ Result advice(const ContextSetup& p) {
               .columns = {"beta", "multiplier", "gamma", "self_weight", "output_cosine",
                           "angle_ratio", "entropy_ratio"},
               .label_column = "recipe"};
+  answer.tiles = {
+      {"multiply logits by", rounded(a.critical_scale / a.trained_scale), "to stay critical"},
+      {"β there", rounded(a.critical_scale), "critical at the new length"},
+      {"β trained", rounded(a.trained_scale), "critical at the trained length"},
+      {"between", rounded(a.lowest_scale) + " and " + rounded(a.highest_scale),
+       "β at which the own weight is 0.1 and 0.9"},
+      {"critical γ", rounded(a.critical_exponent), "= 1 / (1 − ρ)"}};
   Json phases = Json::array();
   for (const RecipeOutcome& r : a.recipes) {
     table.labels.push_back(fmt::format("{}", name(r.recipe)));

