@@ -43,10 +43,7 @@ void add(ReproduceOptions& o, lab::ParameterList& l) {
 
 int print_list(bool as_json) {
   if (as_json) {
-    Json all = Json::array();
-    for (const Entry& e : catalogue())
-      all.push_back({{"id", e.id}, {"title", e.title}, {"source", e.source}, {"shows", e.shows}});
-    fmt::print("{}\n", all.dump(2));
+    fmt::print("{}\n", catalogue_json().dump(2));
     return kOk;
   }
   for (const Entry& e : catalogue())
@@ -68,7 +65,8 @@ void make_fresh(const std::string& out) {
   write_file(std::filesystem::path(out) / "index.html", "the gallery is being made\n");
 }
 
-Verdict run_entry(const Entry& entry, const ReproduceOptions& options, double share, double begin) {
+Verdict verdict_of(const Entry& entry, const ReproduceOptions& options, double share,
+                   double begin) {
   ProgressBar bar(!options.run.quiet);
   const Effort effort{
       .quick = options.quick,
@@ -96,7 +94,7 @@ int run(const ReproduceOptions& options) {
   const double share = 1 / static_cast<double>(entries.size());
   for (const Entry& entry : entries) {
     const double begin = share * static_cast<double>(verdicts.size());
-    const Verdict verdict = run_entry(entry, options, share, begin);
+    const Verdict verdict = verdict_of(entry, options, share, begin);
     if (interrupted()) {
       fmt::print(stderr, "attractor: interrupted in {}; verdicts before it stand\n", entry.id);
       return kInterrupted;

@@ -59,6 +59,11 @@ std::unique_ptr<Request> request_of(const Command& command, const Settings& sett
   return request;
 }
 
+void Request::observe(observe::Observable own) {
+  throw Error(
+      fmt::format("'{}' cannot be measured: only flow takes observables of its caller", own.name));
+}
+
 void prepare(Request& request, const std::vector<std::string>& given) {
   const ParameterList list = request.parameters();
   check_use(list, given);

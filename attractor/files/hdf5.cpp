@@ -358,6 +358,15 @@ Array Hdf5Reader::read(std::string_view path) const {
   return array;
 }
 
+bool Hdf5Reader::is_whole(std::string_view path) const {
+  const Quiet quiet;
+  const std::string full = absolute(path);
+  const Handle object(H5Oopen(file_, full.c_str(), inside()), H5Oclose, full);
+  if (H5Iget_type(object) != H5I_DATASET) return false;
+  const Handle type(H5Dget_type(object), H5Tclose, full);
+  return H5Tget_class(type) == H5T_INTEGER;
+}
+
 std::string Hdf5Reader::text_attribute(std::string_view object, std::string_view name) const {
   const Quiet quiet;
   const std::string what = fmt::format("{}:{} attribute {}", name_, absolute(object), name);

@@ -189,25 +189,6 @@ void find_modes(const KernelDensity& density, const std::vector<double>& ends, s
   }
 }
 
-/// label[i] = argmin_m |x_i - m| = argmax <x_i - c, m - c> - |m - c|^2 / 2, c the first mode.
-void label_by_nearest(Points points, std::size_t dim, const std::vector<double>& modes,
-                      std::span<std::uint32_t> label) {
-  const std::size_t count = modes.size() / dim;
-  std::vector<double> offset(modes), half(count);
-  for (std::size_t k = 0; k < offset.size(); ++k) offset[k] -= modes[k % dim];
-  for (std::size_t m = 0; m < count; ++m)
-    half[m] = dot(row(Points(offset), dim, m), row(Points(offset), dim, m)) / 2;
-  parallel_for(label.size(), 64, [&](std::size_t begin, std::size_t end) {
-    std::vector<double> x(dim), score(count);
-    for (std::size_t i = begin; i < end; ++i) {
-      for (std::size_t a = 0; a < dim; ++a) x[a] = points[i * dim + a] - modes[a];
-      kernels::row_products(offset, x, score);
-      for (std::size_t m = 0; m < count; ++m) score[m] -= half[m];
-      label[i] = static_cast<std::uint32_t>(std::ranges::max_element(score) - score.begin());
-    }
-  });
-}
-
 /// Largest cluster first; among equals the highest, then the first in the order of coordinates.
 void sort_clusters(MeanShift& result, std::size_t dim) {
   const std::size_t count = result.heights.size();
@@ -234,6 +215,26 @@ void sort_clusters(MeanShift& result, std::size_t dim) {
 
 }  // namespace
 
+/// label[i] = argmin_m |x_i - m| = argmax <x_i - c, m - c> - |m - c|^2 / 2, c the first mode.
+std::vector<std::uint32_t> nearest_modes(Points points, std::size_t dim, Points modes) {
+  const std::size_t count = modes.size() / dim;
+  std::vector<std::uint32_t> label(points.size() / dim);
+  std::vector<double> offset(modes.begin(), modes.end()), half(count);
+  for (std::size_t k = 0; k < offset.size(); ++k) offset[k] -= modes[k % dim];
+  for (std::size_t m = 0; m < count; ++m)
+    half[m] = dot(row(Points(offset), dim, m), row(Points(offset), dim, m)) / 2;
+  parallel_for(label.size(), 64, [&](std::size_t begin, std::size_t end) {
+    std::vector<double> x(dim), score(count);
+    for (std::size_t i = begin; i < end; ++i) {
+      for (std::size_t a = 0; a < dim; ++a) x[a] = points[i * dim + a] - modes[a];
+      kernels::row_products(offset, x, score);
+      for (std::size_t m = 0; m < count; ++m) score[m] -= half[m];
+      label[i] = static_cast<std::uint32_t>(std::ranges::max_element(score) - score.begin());
+    }
+  });
+  return label;
+}
+
 MeanShift mean_shift(Points points, std::size_t dim, const MeanShiftOptions& options) {
   assert(dim > 0 && !points.empty() && options.seeds > 0);
   const KernelDensity density(points, dim, options.beta);
@@ -257,8 +258,10 @@ MeanShift mean_shift(Points points, std::size_t dim, const MeanShiftOptions& opt
   }
   std::vector<std::uint32_t> mode_of_end;
   find_modes(density, ends, dim, options.merge / std::sqrt(options.beta), result, mode_of_end);
-  result.labels.resize(count);
-  if (result.seeds.size() < count) label_by_nearest(points, dim, result.modes, result.labels);
+  if (result.seeds.size() < count)
+    result.labels = nearest_modes(points, dim, result.modes);
+  else
+    result.labels.resize(count);
   for (std::size_t k = 0; k < result.seeds.size(); ++k)
     result.labels[result.seeds[k]] = mode_of_end[place[first.leader(k)]];
   sort_clusters(result, dim);
