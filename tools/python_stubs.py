@@ -6,7 +6,6 @@ usage: python_stubs.py            writes python/attractor/commands.pyi
 """
 import pathlib
 import sys
-import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
 FILE = HERE / "python" / "attractor" / "commands.pyi"
@@ -68,10 +67,9 @@ def function(command, name, indent, commands):
     lines = [f"{commands.python_name(p['name'])}: {type_of(p)} = ..." for p in command["parameters"]]
     types = {"observe": "Observe", "progress": "Progress", "throw": "bool"}
     lines += [f"{k}: {types[k]} = ..." for k in commands.own_keywords(command)]
-    body = textwrap.fill(", ".join(lines), 118, initial_indent=" " * (indent + 4), subsequent_indent=" " * (indent + 4),
-                         break_long_words=False, break_on_hyphens=False)
+    body = "".join(f"\n{' ' * (indent + 8)}{line}," for line in lines)
     pad = " " * indent
-    return f"{pad}def {name}(*,\n{body}) -> Result:\n{pad}    \"\"\"{command['about']}.\"\"\"\n{pad}    ...\n"
+    return f"{pad}def {name}(\n{pad}        *,{body}\n{pad}) -> Result:\n{pad}    \"\"\"{command['about']}.\"\"\"\n{pad}    ...\n"
 
 
 def made():

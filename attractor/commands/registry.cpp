@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "attractor/base/error.hpp"
+#include "attractor/lab/parameter_facts.hpp"
 
 namespace attractor::lab {
 
@@ -45,6 +46,16 @@ const Command& command_named(const std::string& name) {
   for (const Command& c : all) names.push_back(c.name);
   throw Error(
       fmt::format("command '{}' cannot be swept; allowed: {}", name, fmt::join(names, ", ")));
+}
+
+Json described_commands() {
+  Json all = Json::array();
+  for (const Command& c : commands())
+    all.push_back({{"name", c.name},
+                   {"about", c.about},
+                   {"examples", c.examples},
+                   {"parameters", described(c.make()->parameters())}});
+  return all;
 }
 
 Call call_of(const Command& command, Request& now, Request& usual) {

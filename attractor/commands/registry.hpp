@@ -56,6 +56,9 @@ const std::vector<Command>& commands();
 /// Throws Error naming all commands if there is none of this name.
 const Command& command_named(const std::string& name);
 
+/// All of them for other front ends: [{"name", "about", "examples", "parameters": described()}].
+Json described_commands();
+
 /// What the parameters were set to, as a run directory and a page repeat it.
 Call call_of(const Command& command, Request& now, Request& usual);
 

@@ -59,12 +59,15 @@ class MeanShift(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         bandwidth = self.bandwidth
         if bandwidth is None and np.ptp(X, axis=0).max() == 0:
             bandwidth = 1.0  # all points are one: any will do
-        found = cluster(points=X, bandwidth=bandwidth, space=self.space, seeds=self.seeds, seed=seed, tolerance=self.tolerance,
-                        merge=self.merge, iterations=self.max_iter, throw=False, progress=False)
+        words: Dict[str, Any] = {"space": self.space}
+        flat = X.shape[1] == 1 and self.space == "euclidean"  # points of a line lie in a plane as well
+        X = np.hstack([X, np.zeros_like(X)]) if flat else X
+        found = cluster(points=X, bandwidth=bandwidth, seeds=self.seeds, seed=seed, tolerance=self.tolerance, merge=self.merge,
+                        iterations=self.max_iter, throw=False, progress=False, **words)
         if found.not_delivered:
             warnings.warn(found.not_delivered, ConvergenceWarning, stacklevel=2)
         self.labels_ = found.labels.astype(np.int64)
-        self.cluster_centers_ = found.centres
+        self.cluster_centers_ = found.centres[:, :1] if flat else found.centres
         self.bandwidth_ = float(found.bandwidth)
         self.n_iter_ = int(found.iterations)
         return self
@@ -143,10 +146,11 @@ class AttentionSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"y has {len(self.classes_)} classes; allowed: two. Only binary classification is supported.")
         labels = 2.0 * index - 1
         v = np.asarray(self.head, dtype=float) if self.head is not None else np.zeros(X.shape[2])
-        way: Dict[str, Any] = ({"log10_time": self.log10_time, "tolerance": self.tolerance} if self.optimizer == "flow" else
-                               {"steps": self.steps, "step": self.step})
-        found = select(data={"X": X, "Y": labels, "v": v}, train="p" if self.head is not None else "v,p", optimizer=self.optimizer,
-                       loss=self.loss, throw=False, progress=False, **way)
+        way: Dict[str, Any] = {"optimizer": self.optimizer, "loss": self.loss}
+        way.update({"log10_time": self.log10_time, "tolerance": self.tolerance} if self.optimizer == "flow" else
+                   {"steps": self.steps, "step": self.step})
+        found = select(data={"X": X, "Y": labels, "v": v}, train="p" if self.head is not None else "v,p", throw=False, progress=False,
+                       **way)
         self.n_features_in_ = X.shape[2]
         self.prompt_ = found["final/p"]
         self.head_ = found["final/v"] if self.head is None else v

@@ -63,7 +63,7 @@ def _panel(ax: Any, panel: Dict[str, Any]) -> None:
     if panel["heat"] is not None:
         heat = panel["heat"]
         x, y = _numbers(heat["x"]), _numbers(heat["y"])
-        value = np.ma.masked_invalid(_numbers(heat["value"]).reshape(len(y), len(x)))
+        value = _numbers(heat["value"]).reshape(len(y), len(x))  # what is not finite stays white
         mesh = ax.pcolormesh(x, y, value, cmap="viridis", vmin=heat["low"], vmax=heat["high"], shading="nearest", rasterized=True)
         ax.figure.colorbar(mesh, ax=ax, label=_text(heat["label"]))
     for guide in panel["vertical"]:

@@ -275,8 +275,8 @@ class Result(Mapping[str, Any]):
         table; without any, one row of the values."""
         import pandas
         tables = {k: v for k, v in self._tree.items() if isinstance(v, Group)}
-        name = group if group is not None else "series" if "series" in tables else next(iter(tables), None)
-        if name is None:
+        name = group if group is not None else "series" if "series" in tables else next(iter(tables), "")
+        if not name:
             return pandas.DataFrame([{k: v for k, v in self._values.items() if not isinstance(v, (list, dict))}])
         if name not in tables:
             raise ValueError(f"group = '{name}' is not allowed; allowed: {', '.join(tables)}")

@@ -106,10 +106,6 @@ auto without_lock(const Compute& compute) {
 /// what was set. None leaves a parameter to the program, or as it is.
 std::vector<std::string> set_all(const lab::ParameterList& list, const py::dict& settings);
 
-/// Of a dict of names and callables, each called with all tokens, or with tokens and masses
-/// (own.cpp).
-std::vector<observe::Observable> observables_of(const py::dict& given);
-
 // ---- Runs (module.cpp).
 
 /// A run that Python waits for: Ctrl-C is asked for at most twenty times a second, the progress is
@@ -125,10 +121,11 @@ class Watch {
   /// With the lock again: raises what a callback raised, and Ctrl-C where nothing else shows it.
   void raise_failure(bool interrupt_too = false);
   bool interrupted() const { return interrupted_; }
+  /// Calls Python with the lock; what it raises ends the run.
+  void ask(const std::function<void()>& python);
 
  private:
   using Clock = std::chrono::steady_clock;
-  void ask(const std::function<void()>& python);
   bool due(Clock::time_point& next);
 
   py::object progress_;
@@ -137,6 +134,10 @@ class Watch {
   std::exception_ptr failure_;
   Clock::time_point next_signal_ = Clock::now(), next_report_ = next_signal_;
 };
+
+/// Of a dict of names and callables, each called with all tokens, or with tokens and masses, while
+/// the watch lives (own.cpp).
+std::vector<observe::Observable> observables_of(const py::dict& given, Watch& watch);
 
 /// What a run gave, and what it is the result of.
 struct Outcome {

@@ -21,16 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string commands() {
-  lab::Json all = lab::Json::array();
-  for (const lab::Command& c : lab::commands())
-    all.push_back({{"name", c.name},
-                   {"about", c.about},
-                   {"examples", c.examples},
-                   {"parameters", lab::described(c.make()->parameters())}});
-  return all.dump();
-}
-
 Outcome run_command(const std::string& name, const py::dict& settings, const py::dict& observe,
                     py::object progress) {
   const lab::Command& command = lab::command_named(name);
@@ -38,8 +28,8 @@ Outcome run_command(const std::string& name, const py::dict& settings, const py:
   const lab::ParameterList parameters = request->parameters();
   const std::vector<std::string> given = set_all(parameters, settings);
   lab::require_outputs(parameters, "");
-  for (observe::Observable& own : observables_of(observe)) request->observe(std::move(own));
   Watch watch(std::move(progress));
+  for (observe::Observable& own : observables_of(observe, watch)) request->observe(std::move(own));
   Outcome outcome = run_watched(watch, [&](const lab::Context& context) {
     lab::prepare(*request, given);
     return request->run(context);
@@ -109,28 +99,17 @@ py::tuple problem(const std::string& name, const py::dict& settings) {
   return py::make_tuple(arrays, all.activation);
 }
 
-std::string problems() {
-  lab::Json all = lab::Json::array();
-  for (const training::ExampleInfo& e : training::examples())
-    all.push_back({{"name", e.name},
-                   {"about", e.help},
-                   {"inputs", e.inputs},
-                   {"tokens", e.tokens},
-                   {"dim", e.dim}});
-  return all.dump();
-}
-
 }  // namespace
 
 void define_commands(py::module_& m) {
-  m.def("commands", commands);
+  m.def("commands", [] { return lab::described_commands().dump(); });
   m.def("run", run_command);
   m.def("sweep", sweep);
   m.def("merge", merge);
   m.def("catalogue", [] { return papers::catalogue_json().dump(); });
   m.def("reproduce", reproduce);
   m.def("problem", problem);
-  m.def("problems", problems);
+  m.def("problems", [] { return lab::described_examples().dump(); });
   m.def("problem_parameters", [] {
     training::ExampleOptions options;
     return lab::described(lab::list(options)).dump();

@@ -51,7 +51,7 @@ void require_real(const py::array& array, const std::string& name) {
   if (array.size() == 0)
     throw Error(fmt::format("{} is empty: its shape is ({})", name, fmt::join(shape, ", ")));
   // A view may pretend to have far more numbers than there is memory for a copy of them.
-  const double present =
+  static const double present =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   if (8.0 * static_cast<double>(array.size()) > present / 2)
     throw Error(fmt::format("{} has the shape ({}): {:.3g} numbers do not fit into memory", name,

@@ -35,12 +35,11 @@ bool takes_two(py::handle callable) {
   return py::module_::import("attractor.own").attr("takes_two")(callable).cast<bool>();
 }
 
-double measured(const Callable& callable, const std::string& name, bool with_masses,
+double measured(py::handle callable, const std::string& name, bool with_masses,
                 const observe::TokenView& view) {
-  const py::gil_scoped_acquire locked;
   const py::object value =
-      with_masses ? (*callable)(rows(view.tokens, view.dim), rows(view.masses, 1).attr("ravel")())
-                  : (*callable)(rows(view.originals(), view.dim));
+      with_masses ? callable(rows(view.tokens, view.dim), rows(view.masses, 1).attr("ravel")())
+                  : callable(rows(view.originals(), view.dim));
   const double x = PyFloat_AsDouble(value.ptr());
   if (!PyErr_Occurred()) return x;
   PyErr_Clear();
@@ -67,16 +66,17 @@ Outcome run_flow(const py::object& drift, py::handle points, const py::dict& set
   const std::size_t dim = start.with(2, "(n, d)").size(1);
   lab::OwnFlowSetup setup;
   set_all(lab::list(setup), settings);
+  Watch watch(std::move(progress));
   lab::OwnFlow own{.autonomous = !takes_two(drift),
                    .points = start.copy().data,
                    .dim = dim,
-                   .observables = observables_of(observe)};
-  own.drift = [callable = kept(drift), timed = !own.autonomous, dim](
-                  double time, std::span<const double> x, std::span<double> out) {
-    const py::gil_scoped_acquire locked;
-    take_drift(timed ? (*callable)(rows(x, dim), time) : (*callable)(rows(x, dim)), dim, out);
+                   .observables = observables_of(observe, watch)};
+  own.drift = [&, timed = !own.autonomous](double time, std::span<const double> x,
+                                           std::span<double> out) {
+    std::fill(out.begin(), out.end(), kNan);
+    watch.ask(
+        [&] { take_drift(timed ? drift(rows(x, dim), time) : drift(rows(x, dim)), dim, out); });
   };
-  Watch watch(std::move(progress));
   Outcome outcome = run_watched(watch, [&](const lab::Context& context) {
     return lab::run_own_flow(std::move(own), setup, context);
   });
@@ -132,7 +132,7 @@ py::dict state_of(lab::Simulation& s) {
 
 }  // namespace
 
-std::vector<observe::Observable> observables_of(const py::dict& given) {
+std::vector<observe::Observable> observables_of(const py::dict& given, Watch& watch) {
   std::vector<observe::Observable> all;
   for (const auto& [key, value] : given) {
     const std::string name = shown(key);
@@ -144,8 +144,11 @@ std::vector<observe::Observable> observables_of(const py::dict& given) {
     const py::object words = py::getattr(value, "__doc__", py::none());
     all.push_back(
         {name, words.is_none() ? "" : shown(words.attr("strip")().attr("split")("\n")[py::int_(0)]),
-         [callable = kept(value), name, two = takes_two(value)](const observe::TokenView& view) {
-           return measured(callable, name, two, view);
+         [&watch, callable = kept(value), name,
+          two = takes_two(value)](const observe::TokenView& v) {
+           double x = kNan;
+           watch.ask([&] { x = measured(*callable, name, two, v); });
+           return x;
          }});
   }
   return all;

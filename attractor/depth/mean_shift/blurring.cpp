@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/depth/mean_shift/kernel_density.hpp"
 #include "attractor/depth/points.hpp"
 #include "attractor/tokens/components.hpp"
@@ -12,10 +13,11 @@
 namespace attractor::depth {
 namespace {
 
-/// One step; the farthest that a point moved.
-double blur(std::vector<double>& points, std::size_t dim, const BlurringOptions& options) {
+/// One step; the farthest that a point moved. NaN: stopped, and nothing has moved.
+double blur(std::vector<double>& points, std::size_t dim, const BlurringOptions& options,
+            const std::function<bool()>& stop) {
   std::vector<double> shift(points.size()), height(points.size() / dim);
-  KernelDensity(points, dim, options.beta).evaluate(points, shift, height);
+  if (!KernelDensity(points, dim, options.beta).evaluate(points, shift, height, stop)) return kNan;
   double farthest = 0;
   for (std::size_t i = 0; i < height.size(); ++i) {
     const std::span<double> x = row(std::span(points), dim, i);
@@ -64,8 +66,12 @@ Blurring blurring_mean_shift(Points points, std::size_t dim, const BlurringOptio
   const double bandwidth = 1 / std::sqrt(options.beta);
   Blurring result{.points = {points.begin(), points.end()}};
   while (!result.gathered && result.iterations < options.iterations) {
-    if (options.watch && !options.watch(result.iterations)) break;
-    result.gathered = blur(result.points, dim, options) <= options.tolerance * bandwidth;
+    const auto stop = [&] { return !options.watch(result.iterations); };
+    if (options.watch && stop()) break;
+    const double moved =
+        blur(result.points, dim, options, options.watch ? std::function<bool()>(stop) : nullptr);
+    if (std::isnan(moved)) break;
+    result.gathered = moved <= options.tolerance * bandwidth;
     ++result.iterations;
   }
   const Components groups = components(result.points, dim, options.merge * bandwidth);

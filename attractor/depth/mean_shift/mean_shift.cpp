@@ -48,9 +48,10 @@ class Ascent {
   /// False: stopped by the watch.
   bool run(std::size_t& iterations) {
     while (!climbing_.empty() && iterations < options_.iterations) {
-      if (options_.watch && !options_.watch(iterations, climbing_.size())) return false;
+      const auto stop = [&] { return !options_.watch(iterations, climbing_.size()); };
+      if (options_.watch && stop()) return false;
+      if (!step(options_.watch ? std::function<bool()>(stop) : nullptr)) return false;
       ++iterations;
-      step();
       fold();
     }
     return true;
@@ -67,14 +68,16 @@ class Ascent {
   Points end(std::uint32_t path) const { return row(Points(at_), dim_, path); }
 
  private:
-  void step() {
+  /// False: stopped, and nothing has moved.
+  bool step(const std::function<bool()>& stop) {
     std::vector<double> shift(climbing_.size() * dim_), height(climbing_.size());
-    density_.evaluate(gathered(at_, dim_, climbing_), shift, height);
+    if (!density_.evaluate(gathered(at_, dim_, climbing_), shift, height, stop)) return false;
     before_ = at_;
     std::vector<std::uint32_t> still;
     for (std::size_t k = 0; k < climbing_.size(); ++k)
       if (!arrives(climbing_[k], row(Points(shift), dim_, k))) still.push_back(climbing_[k]);
     climbing_ = std::move(still);
+    return true;
   }
 
   /// Steps shrink like a geometric series; what is left of it is the distance to the limit.
@@ -175,8 +178,8 @@ double largest_norm(Points points, std::size_t dim) {
 /// end i.
 void find_modes(const KernelDensity& density, const std::vector<double>& ends, std::size_t dim,
                 double merge, MeanShift& result, std::vector<std::uint32_t>& label) {
-  std::vector<double> shift(ends.size()), height(ends.size() / dim);
-  density.evaluate(ends, shift, height);
+  std::vector<double> shift(ends.size()), height(ends.size() / dim, kNan);
+  if (!result.stopped) density.evaluate(ends, shift, height);  // nobody waits for more then
   Components found = components(ends, dim, merge);
   label = std::move(found.label);
   std::vector<std::size_t> best(found.count, height.size());
