@@ -115,12 +115,18 @@ const Row kOwnFlow[] = {
     {"/positions", {"time", "token", "axis"}, "", "every point"},
 };
 
+// Of commands that answer one question, only what stands in no table.
+const Row kAnswer[] = {
+    {"/labels", {"point"}, "", "cluster of each point"},
+    {"/centres", {"cluster", "axis"}, "", "modes, the largest cluster first"},
+};
+
 std::span<const Row> rows_of(std::string_view format) {
   if (format.starts_with("attractor flow")) return kFlow;
   if (format.starts_with("attractor select")) return kSelect;
   if (format.starts_with("attractor bridge")) return kBridge;
   if (format.starts_with("attractor own flow")) return kOwnFlow;
-  return {};
+  return kAnswer;
 }
 
 bool fits(const Row& row, std::string_view path, std::size_t rank) {
@@ -167,9 +173,9 @@ ArrayFacts array_facts(std::string_view format, std::string_view path, std::size
   };
   const std::size_t slash = plain.rfind('/');
   for (std::size_t k = 0; k < rank; ++k)
-    facts.dimensions.push_back(
-        k == 0 ? underscored(slash == plain.npos ? plain : plain.substr(0, slash))
-               : fmt::format("{}_{}", underscored(plain), k));
+    facts.dimensions.push_back(k == 0 && slash != plain.npos
+                                   ? underscored(plain.substr(0, slash))
+                                   : fmt::format("{}_{}", underscored(plain), k));
   return facts;
 }
 

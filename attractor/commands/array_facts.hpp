@@ -16,8 +16,8 @@ struct ArrayFacts {
   std::string unit{}, meaning{};          // empty: none, or nothing more to say than its name does
 };
 
-/// An array without facts has dimensions named after its group ("/checks/ours": checks), further
-/// ones after itself with a number.
+/// An array without facts has a dimension named after its group ("/checks/ours": checks), others
+/// after itself with a number.
 ArrayFacts array_facts(std::string_view format, std::string_view path, std::size_t rank);
 
 }  // namespace attractor::lab

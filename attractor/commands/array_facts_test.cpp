@@ -59,7 +59,8 @@ const Example kExamples[] = {
       {"basins-samples", "5"},
       {"basins-side", "3"},
       {"exact", "true"}}},
-    {"select", {{"data", "example:joint-tight"}, {"train", "v,p"}, {"steps", "20"}, {"outputs", "10"}}},
+    {"select",
+     {{"data", "example:joint-tight"}, {"train", "v,p"}, {"steps", "20"}, {"outputs", "10"}}},
     {"select", {{"data", "example:self-attention"}, {"train", "W"}, {"steps", "20"}}},
     {"bridge",
      {{"data", "example:authors-like"}, {"log10-time", "3"}, {"tokens", "10"}, {"time", "1"}}},
@@ -96,6 +97,8 @@ TEST(ArrayFacts, SayWhatAnArrayIs) {
             (std::vector<std::string>{"checks"}));
   EXPECT_EQ(array_facts("attractor answer 1", "/a/b/c", 2).dimensions,
             (std::vector<std::string>{"a_b", "a_b_c_1"}));
+  EXPECT_EQ(array_facts("attractor answer 1", "/alone", 2).dimensions,
+            (std::vector<std::string>{"alone_0", "alone_1"}));
 }
 
 }  // namespace

@@ -54,15 +54,15 @@ class MeanShift(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.max_iter, self.random_state = max_iter, random_state
 
     def fit(self, X: npt.ArrayLike, y: Any = None) -> "MeanShift":
-        X = self._validate_data(X, dtype=np.float64)
+        points: Array = self._validate_data(X, dtype=np.float64)
         seed = _seed(self.random_state)
         bandwidth = self.bandwidth
-        if bandwidth is None and np.ptp(X, axis=0).max() == 0:
+        if bandwidth is None and np.ptp(points, axis=0).max() == 0:
             bandwidth = 1.0  # all points are one: any will do
         words: Dict[str, Any] = {"space": self.space}
-        flat = X.shape[1] == 1 and self.space == "euclidean"  # points of a line lie in a plane as well
-        X = np.hstack([X, np.zeros_like(X)]) if flat else X
-        found = cluster(points=X, bandwidth=bandwidth, seeds=self.seeds, seed=seed, tolerance=self.tolerance, merge=self.merge,
+        flat = points.shape[1] == 1 and self.space == "euclidean"  # points of a line lie in a plane as well
+        points = np.hstack([points, np.zeros_like(points)]) if flat else points
+        found = cluster(points=points, bandwidth=bandwidth, seeds=self.seeds, seed=seed, tolerance=self.tolerance, merge=self.merge,
                         iterations=self.max_iter, throw=False, progress=False, **words)
         if found.not_delivered:
             warnings.warn(found.not_delivered, ConvergenceWarning, stacklevel=2)
@@ -75,8 +75,8 @@ class MeanShift(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: npt.ArrayLike) -> Array:
         """The nearest mode of each point."""
         check_is_fitted(self)
-        X = self._validate_data(X, dtype=np.float64, reset=False)
-        return _core.nearest(X, self.cluster_centers_, self.space)
+        points = self._validate_data(X, dtype=np.float64, reset=False)
+        return _core.nearest(points, self.cluster_centers_, self.space)
 
 
 class BlurringMeanShift(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -93,8 +93,8 @@ class BlurringMeanShift(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.tolerance, self.merge, self.max_iter = tolerance, merge, max_iter
 
     def fit(self, X: npt.ArrayLike, y: Any = None) -> "BlurringMeanShift":
-        X = self._validate_data(X, dtype=np.float64)
-        centres, labels, iterations, gathered, bandwidth = _core.blurring(X, self.bandwidth, self.space, self.tolerance, self.merge,
+        points = self._validate_data(X, dtype=np.float64)
+        centres, labels, iterations, gathered, bandwidth = _core.blurring(points, self.bandwidth, self.space, self.tolerance, self.merge,
                                                                           self.max_iter)
         if not gathered:
             warnings.warn(f"the points had not gathered after {iterations} iterations; raise max_iter or tolerance",

@@ -20,6 +20,18 @@ Path = Union[str, "os.PathLike[str]"]
 _FACTS = ("remarks", "not_delivered", "version", "command", "wall_seconds", "parameters")  # of a summary, beside values and tables
 
 
+def place_of(path: Any, name: str) -> str:
+    """A path as text that a file system can have."""
+    try:
+        text = os.fsdecode(path)
+        text.encode()
+    except (TypeError, UnicodeError):
+        text = ""
+    if not text or "\0" in text:
+        raise ValueError(f"{name} = {path!r:.60} is not allowed; allowed: a path")
+    return text
+
+
 class NotDelivered(ArithmeticError):
     """The numerics could not deliver what was asked. `result` has what there is; the message is the remedy."""
 
@@ -309,7 +321,7 @@ class Result(Mapping[str, Any]):
     def save(self, directory: Path, *, figures: bool = True) -> "Result":
         """Leaves what ``attractor … --out directory`` leaves; result.h5 has the same bytes. The directory must be new or
         empty. Arrays that were given are kept in ``inputs/``."""
-        self._source.save(os.fspath(directory), figures)
+        self._source.save(place_of(directory, "directory"), bool(figures))
         return self
 
     # ---- To look at.
@@ -361,7 +373,7 @@ def finished(outcome: Any, throw: bool, more: Optional[Dict[str, Any]] = None) -
 
 def load(directory: Path) -> Result:
     """A result that the command line or `Result.save` has left in a directory."""
-    place = pathlib.Path(directory)
+    place = pathlib.Path(place_of(directory, "directory"))
     file = place / "summary.json"
     if not file.is_file():
         raise ValueError(f"{place} holds no summary.json: it is no run, or one that has not ended")

@@ -11,8 +11,9 @@ import numpy as np
 from . import _core
 from .commands import parameter_help, settings
 from .progress import Progress, Reporter
-from .results import Path, Result, finished
+from .results import Path, Result, finished, place_of
 
+list_ = list  # sweep has a keyword of that name
 _PROBLEM = json.loads(_core.problem_parameters())
 
 
@@ -45,7 +46,10 @@ def _toml(study: Mapping[str, Any]) -> str:
                 raise ValueError(f"{name} = '{study[name]}' is not allowed; allowed: a dict of parameters")
             lines += [f"[{name}]", *(f"{json.dumps(str(k).replace('_', '-') if name != 'stop' else str(k))} = {_toml_value(v)}"
                                      for k, v in study[name].items())]
-    for figure in study.get("figure") or []:
+    figures = study.get("figure")
+    for figure in figures if figures is not None else []:
+        if not isinstance(figure, Mapping):
+            raise ValueError(f"figure holds '{figure!r:.60}'; allowed: dicts")
         lines += ["[[figure]]", *(f"{k} = {_toml_value(v)}" for k, v in figure.items())]
     return "\n".join(lines) + "\n"
 
@@ -63,21 +67,27 @@ def sweep(command: str = "flow", *, measure: Sequence[str] = (), fixed: Optional
     Keywords are the keys of a study (docs/howto/sweeps.md); `study` names such a TOML file instead. `out` keeps the sweep in a
     directory, from which `resume` continues it after whatever ended it; `shard="3/8"` runs a part (see `merge`).
     """
+    if not isinstance(shard, str):
+        raise ValueError(f"shard = '{shard!r:.60}' is not allowed; allowed: I/K")
+    if not isinstance(workers, (int, np.integer)) or not 0 <= workers <= 4096:
+        raise ValueError(f"workers = '{workers!r:.60}' is not allowed; allowed: whole number, 0 to 4096")
     if resume is not None:
-        text, place = "", os.fspath(resume)
+        text, place = "", place_of(resume, "resume")
     elif study is not None:
-        with open(study, encoding="utf-8") as file:
+        with open(place_of(study, "study"), encoding="utf-8") as file:
             text = file.read()
     else:
+        if not isinstance(measure, (list_, tuple)):
+            raise ValueError(f"measure = '{measure!r:.60}' is not allowed; allowed: a list of names")
         keys = {"command": command, "measure": [*measure] or None, "replicates": replicates, "seed": seed, **more, "fixed": fixed,
                 "grid": grid, "list": list, "latin": latin, "stop": stop, "figure": figure}
         text = _toml(keys)
     kept = resume is not None or out is not None
     if resume is None:
-        place = os.fspath(out) if out is not None else os.path.join(tempfile.mkdtemp(prefix="attractor-"), "sweep")
+        place = place_of(out, "out") if out is not None else os.path.join(tempfile.mkdtemp(prefix="attractor-"), "sweep")
     try:
         with Reporter(progress) as tell:
-            outcome = _core.sweep(text, place, shard, workers, tell)
+            outcome = _core.sweep(text, place, shard, int(workers), tell)
         return finished(outcome, throw)
     finally:
         if not kept:
@@ -86,10 +96,17 @@ def sweep(command: str = "flow", *, measure: Sequence[str] = (), fixed: Optional
 
 def merge(parts: Sequence[Path], out: Path) -> Result:
     """The whole sweep of all its shards."""
-    return finished(_core.merge([os.fspath(p) for p in parts], os.fspath(out)), False)
+    if isinstance(parts, (str, bytes)) or not isinstance(parts, Sequence):
+        raise ValueError(f"parts = '{parts!r:.60}' is not allowed; allowed: a list of directories")
+    return finished(_core.merge([place_of(p, "parts") for p in parts], place_of(out, "out")), False)
 
 
 # ---- Papers.
+
+def _require_word(value: Any, name: str) -> None:
+    if not isinstance(value, str) or not value.isascii():
+        raise ValueError(f"{name} = '{value!r:.60}' is not allowed; allowed: a name")
+
 
 def catalogue() -> List[Dict[str, str]]:
     """Every published figure and claim that `reproduce` runs again: id, title, source, what it shows."""
@@ -100,6 +117,7 @@ def catalogue() -> List[Dict[str, str]]:
 def reproduce(id: str, *, quick: bool = False, progress: Progress = None, throw: bool = True) -> Union[Result, List[Result]]:
     """A published result, run again and compared: ``r.agrees``, ``r.verdict``, ``r.checks``. quick: smaller sizes. id "all": a
     list of all of them. A verdict that differs is a result, not an error."""
+    _require_word(id, "id")
     if id == "all":
         return [r for e in catalogue() for r in [reproduce(e["id"], quick=quick, progress=progress, throw=throw)] if isinstance(r, Result)]
     with Reporter(progress) as tell:
@@ -117,6 +135,7 @@ def problems() -> List[Dict[str, Any]]:
 
 
 def problem(name: str, **keywords: Any) -> Dict[str, Any]:
+    _require_word(name, "name")
     arrays, activation = _core.problem(name, settings(_PROBLEM, keywords, "problem"))
     made: Dict[str, Any] = {k: v for k, v in arrays.items() if not k.startswith("head/")}
     head = {k[5:]: v for k, v in arrays.items() if k.startswith("head/")}

@@ -68,7 +68,7 @@ Numbers::Numbers(py::handle value, const std::string& name) : name_(name) {
   const py::array array = as_array(value, name);
   require_real(array, name);
   single_ = array.dtype().kind() == 'f' && array.dtype().itemsize() == 4;
-  array_ = Doubles::ensure(array);
+  array_ = py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(array);
   if (!array_) throw Error(fmt::format("{} cannot be read as doubles", name));
   const std::span<const double> numbers = span();
   if (!std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); }))
