@@ -10,6 +10,17 @@ import numpy as np
 _GRID = "#d9dde2"
 
 
+def use_style() -> None:
+    """Figures as the pages of runs have them: colours of Okabe and Ito, light grid, no box."""
+    import matplotlib.pyplot as plt
+    from cycler import cycler
+    plt.rcParams.update({
+        "axes.prop_cycle": cycler(color=["#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9"]), "axes.spines.top": False,
+        "axes.spines.right": False, "axes.grid": True, "axes.axisbelow": True, "axes.edgecolor": "#5b626b", "grid.color": _GRID, "grid.linewidth": 0.6,
+        "legend.frameon": False, "legend.fontsize": "small", "figure.constrained_layout.use": True, "figure.dpi": 110, "savefig.dpi": 220,
+        "lines.linewidth": 1.8, "font.size": 10, "axes.titlesize": "medium"})
+
+
 def _axes(columns: int, rows: int, width: float, height: float) -> Any:
     import matplotlib.pyplot as plt
     figure, axes = plt.subplots(rows, columns, figsize=(width / 90, height / 90), squeeze=False, constrained_layout=True)
