@@ -56,7 +56,7 @@ def test_every_command_of_the_program_is_there(program):
 
 @pytest.mark.parametrize("command", commands.REGISTRY, ids=lambda c: c["name"])
 def test_parameters_are_those_of_the_help(command, program):
-    text = program(*command["name"].split(), "--help").stdout
+    text = program(*command["name"].split(), "--help-all").stdout or program(*command["name"].split(), "--help").stdout
     signature = inspect.signature(called(command["name"]))
     for p in command["parameters"]:
         name = commands.python_name(p["name"])
