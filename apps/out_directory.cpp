@@ -41,16 +41,11 @@ std::string what_to_type(const DirectoryError& error, const std::string& directo
   return "choose another --out";
 }
 
-template <class Make>
-lab::RunDirectory translated(const std::string& directory, const Make& make) {
-  try {
-    return make();
-  } catch (const DirectoryError& error) {
-    throw Error(fmt::format("{}; {}", error.what(), what_to_type(error, directory)));
-  }
-}
-
 }  // namespace
+
+std::string told(const DirectoryError& error, const std::string& directory) {
+  return fmt::format("{}; {}", error.what(), what_to_type(error, directory));
+}
 
 void require_elsewhere(const std::string& out, const fs::path& input) {
   std::error_code ignored;
@@ -67,7 +62,7 @@ lab::RunDirectory create_directory(const std::string& out, bool overwrite,
   if (overwrite)
     for (const lab::InputFile& input : origin.inputs.files())
       require_elsewhere(out, fs::path(origin.started_in) / input.name);
-  return translated(out, [&] {
+  return in_words_of_flags(out, [&] {
     return lab::RunDirectory::create(out, parameters, std::move(origin),
                                      overwrite ? lab::Existing::replaced : lab::Existing::kept);
   });
@@ -75,7 +70,8 @@ lab::RunDirectory create_directory(const std::string& out, bool overwrite,
 
 lab::RunDirectory resume_directory(const std::string& resume, const lab::ParameterList& parameters,
                                    const std::string& command) {
-  return translated(resume, [&] { return lab::RunDirectory::resume(resume, parameters, command); });
+  return in_words_of_flags(resume,
+                           [&] { return lab::RunDirectory::resume(resume, parameters, command); });
 }
 
 void require_out(const std::string& out, bool overwrite) {

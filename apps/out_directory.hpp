@@ -4,9 +4,23 @@
 #include <filesystem>
 #include <string>
 
+#include "attractor/base/error.hpp"
 #include "attractor/files/run_directory.hpp"
 
 namespace attractor::apps {
+
+/// The sentence, and what to type instead.
+std::string told(const lab::DirectoryError& error, const std::string& directory);
+
+/// What `make` gives; what it refuses about `directory` is told with what to type instead.
+template <class Make>
+auto in_words_of_flags(const std::string& directory, const Make& make) {
+  try {
+    return make();
+  } catch (const lab::DirectoryError& error) {
+    throw Error(told(error, directory));
+  }
+}
 
 /// --out, with --overwrite or without. Throws Error.
 lab::RunDirectory create_directory(const std::string& out, bool overwrite,

@@ -48,10 +48,7 @@ void add(ReproduceOptions& o, lab::ParameterList& l) {
 
 int print_list(bool as_json) {
   if (as_json) {
-    Json all = Json::array();
-    for (const Entry& e : catalogue())
-      all.push_back({{"id", e.id}, {"title", e.title}, {"source", e.source}, {"shows", e.shows}});
-    fmt::print("{}\n", all.dump(2));
+    fmt::print("{}\n", catalogue_json().dump(2));
     return kOk;
   }
   for (const Entry& e : catalogue())
@@ -94,8 +91,8 @@ void make_fresh(const ReproduceOptions& options) {
   write_file(out / "index.html", "the gallery is being made\n");
 }
 
-Verdict run_entry(const Entry& entry, const ReproduceOptions& options, double share, double begin,
-                  ProgressBar& bar) {
+Verdict verdict_of(const Entry& entry, const ReproduceOptions& options, double share, double begin,
+                   ProgressBar& bar) {
   const Effort effort{
       .quick = options.quick,
       .context = {.stop = interrupted, .report = [&](double done, const std::string& note) {
@@ -124,7 +121,7 @@ int run(const ReproduceOptions& options) {
   ProgressBar bar(!options.run.quiet);
   for (const Entry& entry : entries) {
     const double begin = share * static_cast<double>(verdicts.size());
-    const Verdict verdict = run_entry(entry, options, share, begin, bar);
+    const Verdict verdict = verdict_of(entry, options, share, begin, bar);
     bar.clear();
     if (interrupted()) {
       fmt::print(stderr, "attractor: interrupted in {}; verdicts before it stand\n", entry.id);

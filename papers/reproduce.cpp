@@ -14,8 +14,6 @@
 namespace attractor::papers {
 namespace {
 
-using lab::Call;
-
 std::string range(const Check& c) {
   if (c.least == c.most) return fmt::format("{:.6g}", c.least);
   if (std::isinf(c.most)) return fmt::format("at least {:.6g}", c.least);
@@ -79,16 +77,18 @@ Result presented(const Entry& entry, const Finding& finding, const std::string& 
 
 }  // namespace
 
-Verdict reproduce(const Entry& entry, const Effort& effort,
-                  const std::filesystem::path& directory) {
-  Verdict verdict{.id = entry.id, .title = entry.title, .source = entry.source};
+Reproduced run_entry(const Entry& entry, const Effort& effort) {
+  Reproduced result{.verdict = {.id = entry.id, .title = entry.title, .source = entry.source}};
+  Verdict& verdict = result.verdict;
   const auto begin = std::chrono::steady_clock::now();
-  Finding finding;
   try {
-    finding = entry.run(effort);
+    const Finding finding = entry.run(effort);
     verdict.words = words(finding);
     verdict.agrees = finding.agrees();
     verdict.checks = finding.checks;
+    result.answer = presented(entry, finding, verdict.words, effort.quick);
+    result.call.program =
+        fmt::format("attractor reproduce {}{}", entry.id, effort.quick ? " --quick" : "");
   } catch (const Error& error) {
     verdict.failed = true;
     verdict.words = fmt::format("failed: {}", error.what());
@@ -97,11 +97,15 @@ Verdict reproduce(const Entry& entry, const Effort& effort,
     verdict.words = "failed: not enough memory";
   }
   verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return result;
+}
+
+Verdict reproduce(const Entry& entry, const Effort& effort,
+                  const std::filesystem::path& directory) {
+  const Reproduced run = run_entry(entry, effort);
+  const Verdict& verdict = run.verdict;
   if (directory.empty() || verdict.failed || effort.context.stopped()) return verdict;
-  const Call call{
-      .program = fmt::format("attractor reproduce {}{}", entry.id, effort.quick ? " --quick" : "")};
-  write_result(presented(entry, finding, verdict.words, effort.quick), call, verdict.seconds,
-               directory / entry.id);
+  write_result(run.answer, run.call, verdict.seconds, directory / entry.id);
   return verdict;
 }
 

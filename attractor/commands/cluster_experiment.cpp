@@ -208,12 +208,11 @@ void add_remarks(const Array& points, const MeanShift& found, Result& answer) {
 }
 
 void add_outputs(const ClusterSetup& p, std::size_t dim, const MeanShift& found, Result& answer) {
-  if (!p.labels_out.empty())
-    answer.outputs.push_back(
-        {p.labels_out,
-         {{found.labels.size()}, std::vector<double>(found.labels.begin(), found.labels.end())}});
-  if (!p.modes_out.empty())
-    answer.outputs.push_back({p.modes_out, {{found.sizes.size(), dim}, found.modes}});
+  answer.outputs.push_back(
+      {"labels",
+       p.labels_out,
+       {{found.labels.size()}, std::vector<double>(found.labels.begin(), found.labels.end())}});
+  answer.outputs.push_back({"centres", p.modes_out, {{found.sizes.size(), dim}, found.modes}});
 }
 
 std::string headline(const Array& points, double bandwidth, const MeanShift& found) {

@@ -210,12 +210,12 @@ Table turn_table(const Forecasts& all) {
 // ---- What to ask next.
 
 /// Tokens of which a flow takes seconds; its dimension.
-constexpr double kFewTokens = 1024, kFlowDim = 64;
+constexpr double kMostFlowTokens = 1024, kFlowDim = 64;
 
 /// Random tokens whose cosines scatter around rho0 in the same layers, or what the first layer
 /// does.
 Question next_question(const ForecastSetup& p) {
-  const bool few = p.tokens <= kFewTokens && p.tokens == std::floor(p.tokens);
+  const bool few = p.tokens <= kMostFlowTokens && p.tokens == std::floor(p.tokens);
   if (!few || p.rho0 < 0)
     return {.why = "In which phase is the first layer?",
             .command = "context",

@@ -182,7 +182,7 @@ Result ask(const PhaseSetup& p, const Context& context) {
   const BatchPlan plan = plan_of(p, context);
   const BatchResult r = run_batch(plan);
   Result answer{.title = "Phase diagram", .headline = {}};
-  if (r.stopped) return answer;
+  if (r.stopped) answer.interrupted = "between two batches of systems";
   const Table curve_table = curves(p, plan, r);
   const std::vector<double>& last = curve_table.rows.back();
   answer.headline = fmt::format(

@@ -17,6 +17,7 @@
 
 #include "attractor/commands/result.hpp"
 #include "attractor/lab/context.hpp"
+#include "attractor/observe/observables.hpp"
 
 namespace attractor::lab {
 
@@ -28,6 +29,8 @@ class Request {
   virtual ParameterList parameters() = 0;
   /// All ranks work on this one together, from prepare() on; only where Command::on_ranks says so.
   virtual void share() {}
+  /// Before prepare(): measures this as well. Throws Error where nothing is measured on the way.
+  virtual void observe(observe::Observable own);
   /// All that can be refused before work begins is refused here, and what the check made is what
   /// runs. given: the parameters that were set. Throws Error.
   virtual void prepare(const std::vector<std::string>& /*given*/) {}
@@ -52,6 +55,9 @@ void prepare(Request& request, const std::vector<std::string>& given);
 const std::vector<Command>& commands();
 /// Throws Error naming all commands if there is none of this name.
 const Command& command_named(const std::string& name);
+
+/// All of them for other front ends: [{"name", "about", "examples", "parameters": described()}].
+Json described_commands();
 
 /// What the parameters were set to, as a run directory and a page repeat it.
 Call call_of(const Command& command, Request& now, Request& usual);

@@ -30,8 +30,11 @@ struct Table {
   bool only_data = false;                   // long: left out of text and page
 };
 
-struct OutputFile {
-  std::string file;  // .npy
+/// An array that is no part of result.h5: written where its parameter names a file, and kept for
+/// who takes arrays.
+struct Output {
+  std::string name;
+  std::string file;  // .npy; empty: nobody asked for a file
   Array array;
 };
 
@@ -54,7 +57,7 @@ struct Result {
   std::vector<Question> next{};
   std::string not_delivered{};  // what the numerics could not do, and the remedy: exit status 3
   std::string interrupted{};    // where it was stopped; nothing else is meant then
-  std::vector<OutputFile> outputs{};  // arrays that were asked for by the names of files
+  std::vector<Output> outputs{};
 
   // ---- For runs that have more to show than values and tables: what they show instead.
   std::string format = "attractor answer 1";  // of result.h5

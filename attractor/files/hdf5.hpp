@@ -72,6 +72,8 @@ class Hdf5Reader {
   bool exists(std::string_view path) const;
   /// At most 2^31 elements; integers beyond 2^53 round.
   Array read(std::string_view path) const;
+  /// The dataset is of integers.
+  bool is_whole(std::string_view path) const;
 
   std::string text_attribute(std::string_view object, std::string_view name) const;
   double number_attribute(std::string_view object, std::string_view name) const;

@@ -165,6 +165,7 @@ class Source {
 
   std::vector<std::string> datasets() const;
   bool exists(const std::string& path) const;
+  bool is_whole(const std::string& path) const;
   void read(const std::string& path, Channel& out) const;
   std::string text_attribute(const std::string& object, const std::string& name) const;
   double number_attribute(const std::string& object, const std::string& name) const;
@@ -188,6 +189,14 @@ bool Source::exists(const std::string& path) const {
   if (object < 0) return false;
   H5Oclose(object);
   return true;
+}
+
+bool Source::is_whole(const std::string& path) const {
+  const std::string full = absolute(path);
+  const Handle object(H5Oopen(file_, full.c_str(), inside()), H5Oclose, full);
+  if (H5Iget_type(object) != H5I_DATASET) return false;
+  const Handle type(H5Dget_type(object), H5Tclose, full);
+  return H5Tget_class(type) == H5T_INTEGER;
 }
 
 void Source::read(const std::string& path, Channel& out) const {
@@ -253,8 +262,8 @@ void answer(const Source& source, Channel& parent) {
     ok();
     parent.put(static_cast<std::uint64_t>(all.size()));
     for (const std::string& one : all) parent.put(std::string_view(one));
-  } else if (question == "exists") {
-    const bool found = source.exists(path);
+  } else if (question == "exists" || question == "whole") {
+    const bool found = question == "exists" ? source.exists(path) : source.is_whole(path);
     ok();
     parent.put(std::uint64_t{found});
   } else if (question == "read") {
@@ -338,6 +347,12 @@ bool Hdf5Reader::exists(std::string_view path) const {
   bool found = false;
   ask("exists", path, "", [&](Channel& child) { found = child.number() == 1; });
   return found;
+}
+
+bool Hdf5Reader::is_whole(std::string_view path) const {
+  bool whole = false;
+  ask("whole", path, "", [&](Channel& child) { whole = child.number() == 1; });
+  return whole;
 }
 
 Array Hdf5Reader::read(std::string_view path) const {

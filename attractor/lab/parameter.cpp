@@ -256,6 +256,10 @@ Parameter& Parameter::used_by(std::string parameter, std::vector<std::string> va
   use = Use{std::move(parameter), std::move(values)};
   return *this;
 }
+Parameter& Parameter::or_array(std::string parameter, std::string with, std::string value) {
+  array = Instead{std::move(parameter), std::move(with), std::move(value)};
+  return *this;
+}
 Parameter& Parameter::used_if(bool used, std::string need) {
   if (!used) needs = std::move(need);
   return *this;

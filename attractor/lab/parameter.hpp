@@ -74,6 +74,12 @@ struct Parameter {
     std::vector<std::string> values;
   };
   std::optional<Use> use;
+  /// An array that is given here, by who has arrays and not words, is meant for `parameter`, and
+  /// `with` is then `value`.
+  struct Instead {
+    std::string parameter, with, value;
+  };
+  std::optional<Instead> array;
   std::string needs;  // what is missing for it to have an effect, if something is
 
   // ---- In a list.
@@ -94,6 +100,7 @@ struct Parameter {
   Parameter& not_empty();  // `named`
   Parameter& used_by(std::string parameter, std::vector<std::string> values);
   Parameter& used_if(bool used, std::string need);
+  Parameter& or_array(std::string parameter, std::string with, std::string value);  // `array`
   template <NamedEnum E>
   Parameter& among(std::initializer_list<E> only) {
     choices.clear();

@@ -37,7 +37,8 @@ void add_start(MeanfieldSetup& p, ParameterList& l) {
   l.add("start", p.start,
         "perturbed: 1 + amplitude cos(mode theta), zonal on spheres; vmf: von Mises-Fisher bumps; "
         "wrapped-cauchy, map (theta = 2 pi u + amplitude sin 2 pi u): circle only; tokens: from a "
-        "file");
+        "file")
+      .or_array("tokens-file", "start", "tokens");
   l.add("mode", p.mode, "perturbed: wave number, or degree on spheres")
       .within(1, 1000)
       .used_by("start", {"perturbed"});

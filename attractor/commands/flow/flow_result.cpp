@@ -141,13 +141,14 @@ Result flow_result(FlowRecord done, const std::optional<Verification>& verified)
   const FlowRecord& r = shown->record;
   const bool stopped = r.status == flow::Status::interrupted ||
                        (verified && verified->status == flow::Status::interrupted);
-  if (stopped) return {.interrupted = "at t = " + plain_words(r.time)};
+  if (stopped && r.snapshots.empty()) return {.interrupted = "before it began"};
   return {.title = flow_title(r),
           .headline =
               headline(r, r.setup.space == depth::Geometry::sphere ? FlowView{} : shown->view()),
           .values = values(r, verified),
           .draw = [shown] { return flow_figures(shown->record, shown->view()); },
-          .not_delivered = not_delivered(r, verified),
+          .not_delivered = stopped ? "" : not_delivered(r, verified),
+          .interrupted = stopped ? "at t = " + plain_words(r.time) : "",
           .format = "attractor flow 1",
           .arrays = [shown](Archive& file) { write_arrays(shown->record, file); },
           .words = words(r, verified),

@@ -39,17 +39,6 @@ struct Asked {
   double cosine() const { return layers.empty() ? flow.at(log_time).cosine : layers.back().cosine; }
 };
 
-Equiangular problem(const EquiangularSetup& p) {
-  return {.tokens = p.tokens,
-          .beta = p.beta,
-          .cosine0 = p.cosine0,
-          .rule = p.dynamics,
-          .norm = p.norm,
-          .alpha = p.alpha,
-          .switch_time = p.switch_time,
-          .deepnorm_scale = p.deepnorm_scale};
-}
-
 double asked_log_time(const EquiangularSetup& p) {
   if (p.layers > 0) return std::log(static_cast<double>(p.layers) * p.step);
   return p.log10_time ? *p.log10_time * std::numbers::ln10 : std::log(p.time);
@@ -303,6 +292,17 @@ PageFigure gap_figure(const Asked& a) {
 
 }  // namespace
 
+meanfield::Equiangular problem_of(const EquiangularSetup& p) {
+  return {.tokens = p.tokens,
+          .beta = p.beta,
+          .cosine0 = p.cosine0,
+          .rule = p.dynamics,
+          .norm = p.norm,
+          .alpha = p.alpha,
+          .switch_time = p.switch_time,
+          .deepnorm_scale = p.deepnorm_scale};
+}
+
 ParameterList list(EquiangularSetup& p) {
   ParameterList l;
   l.group("Tokens and attention");
@@ -342,11 +342,11 @@ ParameterList list(EquiangularSetup& p) {
 
 Result ask(const EquiangularSetup& p, const Context& /*context*/) {
   check(p);
-  auto asked = std::make_shared<Asked>(Asked{.flow = EquiangularFlow(problem(p)),
+  auto asked = std::make_shared<Asked>(Asked{.flow = EquiangularFlow(problem_of(p)),
                                              .log_time = asked_log_time(p),
                                              .levels = p.levels.values,
                                              .step = p.step});
-  if (p.layers > 0) asked->layers = meanfield::layers(problem(p), p.step, p.layers);
+  if (p.layers > 0) asked->layers = meanfield::layers(problem_of(p), p.step, p.layers);
   const double log_gap = asked->layers.empty() ? asked->flow.at(asked->log_time).log_gap
                                                : asked->layers.back().log_gap;
   // The picture reaches to where the question does, within what a picture can show.

@@ -14,6 +14,7 @@
 #include "attractor/lab/flow/checkpoint.hpp"
 #include "attractor/lab/flow/flow_distributed.hpp"
 #include "attractor/lab/flow/observed_flow.hpp"
+#include "attractor/lab/flow/output_times.hpp"
 #include "attractor/lab/flow/snapshot_choice.hpp"
 #include "attractor/lab/words.hpp"
 #include "attractor/observe/pairs.hpp"
@@ -23,46 +24,12 @@
 namespace attractor::lab {
 namespace {
 
+constexpr std::uint64_t kQuickRows = 512;  // of tokens, for statistics that are exact
+
 void check_step(const FlowSetup& p, double log_unit) {
   if (!is_adaptive(p) && !std::isfinite(flow::Time(p.step).in_unit(log_unit)))
     throw Error(fmt::format("step = {} times e^beta overflows at beta = {}; use stepper adaptive",
                             p.step, p.beta));
-}
-
-std::vector<flow::Time> log_times(const flow::Time& end, std::uint64_t count, double log_unit) {
-  const double last = end.log();
-  const double first = std::min(last - std::log(1e3), log_unit + std::log(1e-2));
-  std::vector<flow::Time> times{flow::Time(0)};
-  for (std::uint64_t k = 0; k < count; ++k) {
-    const double share = count > 1 ? static_cast<double>(k) / static_cast<double>(count - 1) : 1;
-    const double log = first + share * (last - first);
-    if (std::abs(log - log_unit) < 600)
-      times.emplace_back(std::exp(log - log_unit), log_unit);
-    else
-      times.emplace_back(1, log);
-  }
-  times.back() = end;
-  return times;
-}
-
-std::vector<flow::Time> linear_times(const flow::Time& end, std::uint64_t count) {
-  std::vector<flow::Time> times;
-  for (std::uint64_t k = 0; k <= count; ++k)
-    times.emplace_back(end.mantissa() * (static_cast<double>(k) / static_cast<double>(count)),
-                       end.exponent());
-  return times;
-}
-
-// Layers exist at whole numbers of steps only.
-std::vector<flow::Time> at_layers(const std::vector<flow::Time>& times, double step) {
-  std::vector<flow::Time> layers;
-  double last = -1;
-  for (const flow::Time& time : times) {
-    const auto layer = static_cast<double>(flow::fixed_steps(time, step).count);
-    if (layer > last) layers.emplace_back(layer * step);
-    last = std::max(last, layer);
-  }
-  return layers;
 }
 
 flow::Plan plan_of(const FlowSetup& p, double log_unit) {
@@ -245,6 +212,8 @@ class FlowRun::Experiment {
   }
 
   void observe_at(const flow::Time& time, std::span<const double> mine) {
+    // A step may pass many outputs; one that nobody resumes need not see the rest of them.
+    if (!keeps_ && !model_.distributed() && !record_.series.empty() && context_.stopped()) return;
     const std::span<const double> state = whole(mine);
     if (silent()) return;
     const std::size_t now = model_.groups().masses().size();
@@ -262,7 +231,8 @@ class FlowRun::Experiment {
     observe::Observation o = model_.observe(time, state, options_, thorough);
     std::vector<double> storage;
     const std::span<const double> shape = model_.whole().directions(state, storage);
-    const observe::TokenView view{shape, start_.dim, model_.groups().masses(), thorough};
+    const observe::TokenView view{shape, start_.dim, model_.groups().masses(), thorough,
+                                  [&] { return model_.groups().expand(shape); }};
     for (const observe::Observable& observable : observables_)
       o.more.push_back(observable.value(view));
     return o;
@@ -342,10 +312,13 @@ class FlowRun::Experiment {
     record_.steps = progress_.steps;
     record_.rejected = progress_.rejected;
     record_.loosened = progress_.loosened;
-    if (record_.status == flow::Status::interrupted) return std::move(record_);
+    const bool stopped = record_.status == flow::Status::interrupted;
+    if (stopped && model_.distributed()) return std::move(record_);
     const std::span<const double> state = whole(progress_.state);
     if (silent()) return std::move(record_);
-    observe::Observation last = measure(progress_.time, state, true);
+    // Who stopped it does not wait for what takes long.
+    if (stopped) p_.exact_limit = options_.exact_limit = std::min(kQuickRows, p_.exact_limit);
+    observe::Observation last = measure(progress_.time, state, !stopped);
     if (!record_.series.empty() && record_.series.back().log10_time == last.log10_time)
       record_.series.back() = last;
     else

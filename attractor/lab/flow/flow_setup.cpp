@@ -88,7 +88,9 @@ void add_architecture(FlowSetup& p, ParameterList& l) {
 void add_start(FlowSetup& p, ParameterList& l) {
   l.group("Initial tokens");
   l.add("init", p.init, "how tokens start");
-  l.add("tokens", p.tokens, "number of tokens n").within(1, 1e7);
+  l.add("tokens", p.tokens, "number of tokens n")
+      .within(1, 1e7)
+      .or_array("tokens-file", "init", "file");
   l.add("dim", p.dim, "dimension d").within(2, 65536);
   l.add("seed", p.seed, "seed of every random draw");
   const auto of = [&](const char* init, Parameter& own) { own.used_by("init", {init}); };
