@@ -9,6 +9,7 @@
 
 #include "apps/command_line.hpp"
 #include "apps/exit_status.hpp"
+#include "apps/terminal.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/ranks/ranks.hpp"
 
@@ -38,7 +39,7 @@ void require_ranks(const Tool& tool) {
 
 int run(const std::vector<std::string>& words) {
   try {
-    const CommandLine line = parse(words, tools(), terminal_width());
+    const CommandLine line = parse(words, tools(), text_width());
     fmt::print("{}", line.print);
     if (line.tool == nullptr) return kOk;
     require_ranks(*line.tool);

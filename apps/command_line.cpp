@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <cctype>
 #include <numeric>
 #include <set>
 
@@ -20,16 +18,19 @@ namespace {
 using lab::Parameter;
 using lab::ParameterList;
 
-/// Letters to insert, delete or exchange.
+/// Letters to insert, delete or exchange, and neighbours to swap.
 std::size_t distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
+  std::vector<std::size_t> before, last, row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t corner = row[0];
+    before = std::exchange(last, row);
     row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j)
-      corner = std::exchange(
-          row[j], std::min({row[j] + 1, row[j - 1] + 1, corner + (a[i - 1] == b[j - 1] ? 0 : 1)}));
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      row[j] =
+          std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before[j - 2] + 1);
+    }
   }
   return row.back();
 }
@@ -65,6 +66,8 @@ const Tool& find_tool(std::span<const std::string>& words, const std::vector<Too
   if (used == 2 && (words.size() < 2 || words[1].starts_with("-")))
     throw Error(fmt::format("{0} needs one of: {1}; see attractor {0} --help", words[0],
                             fmt::join(family, ", ")));
+  if (words[0].starts_with("-"))
+    throw Error(fmt::format("{} is no option of attractor; see attractor --help", words[0]));
   const Tool* tool = named(used == 1 ? words[0] : words[0] + " " + words[1]);
   if (tool == nullptr && used == 2)
     throw Error(fmt::format("'{}' is no reduction{}; allowed: {}", words[1],
@@ -76,6 +79,12 @@ const Tool& find_tool(std::span<const std::string>& words, const std::vector<Too
   return *tool;
 }
 
+/// "--beta", or "-beta" by mistake; not "-3" and not "-".
+bool looks_like_flag(const std::string& word) {
+  return word.size() > 1 && word[0] == '-' &&
+         (word[1] == '-' || std::isalpha(static_cast<unsigned char>(word[1])) != 0);
+}
+
 /// The words behind a tool, one after the other.
 class Reader {
  public:
@@ -84,7 +93,7 @@ class Reader {
   lab::Settings read(std::span<const std::string> words) {
     bool only_positional = false;
     for (std::size_t k = 0; k < words.size(); ++k) {
-      if (only_positional || !words[k].starts_with("--")) {
+      if (only_positional || !looks_like_flag(words[k])) {
         take_positional(words[k]);
       } else if (words[k] == "--") {
         only_positional = true;
@@ -112,6 +121,7 @@ class Reader {
   /// How many words behind it belong to it.
   std::size_t take_flag(const std::string& word, std::span<const std::string> rest) {
     const std::size_t equals = word.find('=');
+    if (!word.starts_with("--")) refuse_flag(word.substr(0, equals));
     const std::string name = word.substr(2, equals == word.npos ? equals : equals - 2);
     const auto at = std::find_if(list_.begin(), list_.end(), [&](const Parameter& p) {
       return p.name == name && !p.positional;
@@ -139,7 +149,10 @@ class Reader {
   std::set<std::string> seen_;
 };
 
-bool asks_help(const std::string& word) { return word == "-h" || word == "--help"; }
+bool asks_all(const std::string& word) { return word == "--help-all"; }
+bool asks_help(const std::string& word) {
+  return word == "-h" || word == "--help" || asks_all(word);
+}
 
 }  // namespace
 
@@ -159,18 +172,13 @@ CommandLine parse(std::span<const std::string> words, const std::vector<Tool>& t
     if (const std::string text = family_help(words[0], tools, width); !text.empty())
       return {.print = text};
   const Tool& tool = find_tool(words, tools);
-  if (help) return {.print = tool_help(tool, width)};
+  if (help) {
+    const bool all = std::any_of(words.begin(), words.end(), asks_all);
+    return {.print = all ? long_help(tool, width) : short_help(tool, width)};
+  }
   const std::unique_ptr<ToolCall> usual = tool.make();
   const ParameterList parameters = usual->parameters();
   return {.tool = &tool, .given = Reader(tool, parameters).read(words)};
-}
-
-std::size_t terminal_width() {
-  if (const char* columns = std::getenv("COLUMNS"); columns != nullptr)
-    if (const int width = std::atoi(columns); width >= 40) return static_cast<std::size_t>(width);
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) return size.ws_col;
-  return 80;
 }
 
 }  // namespace attractor::apps

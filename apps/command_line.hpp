@@ -20,7 +20,4 @@ struct CommandLine {
 CommandLine parse(std::span<const std::string> words, const std::vector<Tool>& tools,
                   std::size_t width);
 
-/// Of the terminal behind standard output; 80 if there is none, or what COLUMNS says.
-std::size_t terminal_width();
-
 }  // namespace attractor::apps

@@ -14,10 +14,13 @@
 
 #include "apps/exit_status.hpp"
 #include "apps/interrupt.hpp"
+#include "apps/out_directory.hpp"
 #include "apps/progress_bar.hpp"
+#include "apps/terminal.hpp"
 #include "apps/tool.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
+#include "attractor/base/named.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/commands/registry.hpp"
 #include "attractor/drawing/page_file.hpp"
@@ -26,6 +29,7 @@
 #include "attractor/files/output_files.hpp"
 #include "attractor/files/parameter_file.hpp"
 #include "attractor/files/run_directory.hpp"
+#include "attractor/lab/wrap.hpp"
 #include "attractor/ranks/ranks.hpp"
 
 namespace attractor::apps {
@@ -38,7 +42,8 @@ struct Options {
   std::string out, resume, config;
   RunOptions run;
   double checkpoint_seconds = 10;
-  bool no_figures = false;
+  bool overwrite = false, no_figures = false;
+  std::string figures = "svg";
 };
 
 ParameterList list(Options& o, bool resumes) {
@@ -47,6 +52,7 @@ ParameterList list(Options& o, bool resumes) {
   l.add("out", o.out, "new directory for result.h5, summary.json, figures and page")
       .allow("a directory")
       .not_empty();
+  l.add("overwrite", o.overwrite, kOverwriteHelp);
   if (resumes)
     l.add("resume", o.resume, "continue an interrupted run").allow("its directory").not_empty();
   l.add("config", o.config, "TOML file with the names of the parameters; flags override it")
@@ -59,7 +65,26 @@ ParameterList list(Options& o, bool resumes) {
   add_quiet(o.run, l);
   l.add("no-figures", o.no_figures,
         "write result.h5 and summary.json only: no page, nothing is drawn");
+  l.add("figures", o.figures, "files of the figures beside the page, comma-separated")
+      .allow("of svg, pdf, png")
+      .not_empty();
+  if (resumes)
+    l.short_help({"out", "resume", "json"});
+  else
+    l.short_help({"out", "json"});
   return l;
+}
+
+/// What is written beside the numbers; throws Error on formats that there are not.
+PageOptions page_options(const Options& options) {
+  PageOptions page{.page = !options.no_figures, .formats = {}};
+  for (std::size_t at = 0; at <= options.figures.size();) {
+    const std::size_t end = std::min(options.figures.find(',', at), options.figures.size());
+    page.formats.push_back(named<report::Format>("figures", options.figures.substr(at, end - at)));
+    at = end + 1;
+  }
+  if (page.page) report::require_formats(page.formats);
+  return page;
 }
 
 // ---- Before a run: its parameters, where its files are meant from, and its directory if any.
@@ -88,10 +113,10 @@ Prepared resumed(const Command& command, const Options& options) {
   const bool changes =
       std::any_of(options.given.begin(), options.given.end(),
                   [&](const auto& setting) { return find(parameters, setting.first).stored; });
-  if (changes || !options.config.empty() || !options.out.empty())
+  if (changes || !options.config.empty() || !options.out.empty() || options.overwrite)
     throw Error(
         fmt::format("--resume takes the parameters from {}; give no others", options.resume));
-  run.directory.emplace(RunDirectory::resume(options.resume, parameters, command.name));
+  run.directory.emplace(resume_directory(options.resume, parameters, command.name));
   set_given(options, parameters);
   run.files_from = run.directory->origin().started_in;
   if (is_shared(command)) run.request->share();
@@ -101,6 +126,7 @@ Prepared resumed(const Command& command, const Options& options) {
 }
 
 Prepared begun(const Command& command, const Options& options) {
+  require_out(options.out, options.overwrite);
   Prepared run{.request = command.make()};
   const ParameterList parameters = run.request->parameters();
   if (!options.config.empty()) {
@@ -117,15 +143,16 @@ Prepared begun(const Command& command, const Options& options) {
   if (run.files_from.empty()) run.files_from = std::filesystem::current_path().string();
   const std::unique_ptr<Request> usual = command.make();
   run.directory.emplace(
-      RunDirectory::create(options.out, parameters,
-                           {.name = command.name,
-                            .command = call_of(command, *run.request, *usual).command(),
-                            .started_in = run.files_from,
-                            .inputs = InputFiles(input_files(parameters), run.files_from)}));
+      create_directory(options.out, options.overwrite, parameters,
+                       {.name = command.name,
+                        .command = call_of(command, *run.request, *usual).command(),
+                        .started_in = run.files_from,
+                        .inputs = InputFiles(input_files(parameters), run.files_from)}));
   return run;
 }
 
 Prepared prepare(const Command& command, const Options& options) {
+  page_options(options);
   return !options.resume.empty() ? resumed(command, options) : begun(command, options);
 }
 
@@ -200,9 +227,9 @@ int say_interrupted(const Command& command, Prepared& prepared, const Result& an
 }
 
 void keep(const Command& command, Prepared& prepared, const Result& answer, const Call& call,
-          double seconds, bool with_page) {
+          double seconds, const PageOptions& page) {
   try {
-    write_result(answer, call, seconds, prepared.directory->path(), with_page);
+    write_result(answer, call, seconds, prepared.directory->path(), page);
   } catch (const Error& error) {
     leave(command, prepared);
     if (!command.resumes) throw;
@@ -212,17 +239,41 @@ void keep(const Command& command, Prepared& prepared, const Result& answer, cons
   prepared.directory->close();
 }
 
+/// What 128k and its likes were read as; nothing if there are none.
+std::string counts_in_full(const Options& options, Request& request) {
+  const ParameterList parameters = request.parameters();
+  std::string read;
+  for (const auto& [name, text] : options.given)
+    if (const Parameter& p = find(parameters, name);
+        p.counted && text.find_first_of("kKMG") != text.npos)
+      read += fmt::format("{}{} {} is {}", read.empty() ? "" : ", ", name, text, p.text());
+  return read.empty() ? "" : read + " (k = 1024, M = 1024^2; powers of ten: 1e3, 1e6).\n";
+}
+
+/// Files are meant from the directory of the configuration that named them, if there was one.
+std::string again(const Call& call, const Prepared& prepared) {
+  const bool elsewhere = !prepared.files_from.empty() && !input_files(call.now).empty() &&
+                         std::filesystem::weakly_canonical(prepared.files_from) !=
+                             std::filesystem::weakly_canonical(std::filesystem::current_path());
+  return elsewhere ? fmt::format("cd {} && {}", shell_word(prepared.files_from), call.command())
+                   : "";
+}
+
 int deliver(const Command& command, Prepared& prepared, const Result& answer,
             const Options& options, double seconds) {
   const std::unique_ptr<Request> usual = command.make();
-  const Call call = call_of(command, *prepared.request, *usual);
-  const bool with_page = !options.no_figures;
+  Call call = call_of(command, *prepared.request, *usual);
+  call.again = again(call, prepared);
+  const PageOptions page = page_options(options);
+  const bool with_page = page.page;
   write_outputs(answer, prepared.files_from);
-  if (prepared.directory) keep(command, prepared, answer, call, seconds, with_page);
+  if (prepared.directory) keep(command, prepared, answer, call, seconds, page);
   if (options.run.json) {
     fmt::print("{}\n", summary(answer, call, seconds).dump(2));
   } else {
-    fmt::print("{}\nComputed in {:.3g} s.\n", text(answer), seconds);
+    const std::size_t width = text_width();
+    fmt::print("{}\n{}Computed in {:.3g} s.\n", text(answer, width),
+               wrapped(counts_in_full(options, *prepared.request), 0, width), seconds);
     if (prepared.directory)
       fmt::print("{}: {}\n", with_page ? "Page" : "Result",
                  (prepared.directory->path() / (with_page ? "index.html" : "result.h5")).string());

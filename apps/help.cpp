@@ -4,28 +4,17 @@
 
 #include <algorithm>
 
+#include "apps/parameter_words.hpp"
+#include "attractor/lab/wrap.hpp"
+
 namespace attractor::apps {
 namespace {
 
 using lab::Parameter;
+using lab::ParameterList;
+using lab::wrapped;
 
-/// Words in lines of at most `width`, each line behind the first indented.
-std::string wrapped(const std::string& text, std::size_t indent, std::size_t width) {
-  std::string lines;
-  std::size_t column = indent;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find(' ', begin), text.size());
-    const std::string word = text.substr(begin, end - begin);
-    if (column > indent && column + 1 + word.size() > width) {
-      lines += "\n" + std::string(indent, ' ');
-      column = indent;
-    }
-    lines += (column > indent ? " " : "") + word;
-    column += (column > indent ? 1 : 0) + word.size();
-    begin = end + 1;
-  }
-  return lines;
-}
+constexpr std::size_t kDeepest = 28;  // columns for names
 
 /// A name with its meaning beside it, or below if the name is long.
 std::string entry(const std::string& name, const std::string& meaning, std::size_t indent,
@@ -36,10 +25,55 @@ std::string entry(const std::string& name, const std::string& meaning, std::size
   return left + gap + wrapped(meaning, indent, width) + "\n";
 }
 
-std::string meaning(const Parameter& p) {
-  if (p.is_flag()) return p.help;
-  const std::string usual = p.text();
-  return fmt::format("{} [{}]{}", p.help, p.allowed(), usual.empty() ? "" : " default " + usual);
+std::string first_line(const Tool& tool, const ParameterList& parameters) {
+  std::string usage = "Usage: attractor " + tool.name;
+  for (const Parameter& p : parameters)
+    if (p.positional) usage += fmt::format(" [{}{}]", p.name, p.many() ? "..." : "");
+  return usage + " [OPTIONS]";
+}
+
+/// Examples are commands, two spaces deep, and sentences below them.
+std::string examples(const Tool& tool, std::size_t width) {
+  std::string text = "\nExamples:\n";
+  for (std::size_t begin = 0; begin < tool.examples.size();) {
+    const std::size_t end = std::min(tool.examples.find('\n', begin), tool.examples.size());
+    const std::string line = tool.examples.substr(begin, end - begin);
+    text += (line.starts_with(' ') ? line : wrapped(line, 0, width)) + "\n";
+    begin = end + 1;
+  }
+  return text;
+}
+
+struct Layout {
+  bool all;
+  std::size_t indent, width;
+};
+
+bool shown(const Parameter& p, const Layout& layout) { return layout.all || p.common; }
+
+std::string options(const ParameterList& parameters, const Layout& layout) {
+  std::string text, places;
+  const auto line = [&](const Parameter& p) {
+    return entry(spelling(p), layout.all ? long_meaning(p) : short_meaning(p), layout.indent,
+                 layout.width);
+  };
+  for (const Parameter& p : parameters)
+    if (p.positional) places += line(p);
+  for (const std::string& heading : headings(parameters)) {
+    std::string lines;
+    for (const Parameter& p : parameters)
+      if (p.group == heading && !p.positional && shown(p, layout)) lines += line(p);
+    if (!lines.empty()) text += "\n" + heading + ":\n" + lines;
+  }
+  return (places.empty() ? "" : "\n" + places) + text;
+}
+
+/// As wide as the names need, so that short help is short.
+std::size_t indent_of(const ParameterList& parameters) {
+  std::size_t longest = 0;
+  for (const Parameter& p : parameters)
+    if (p.common) longest = std::max(longest, spelling(p).size());
+  return std::min(kDeepest, longest + 4);
 }
 
 }  // namespace
@@ -48,15 +82,16 @@ std::string program_help(const std::vector<Tool>& tools, std::size_t width) {
   std::string text =
       "Attractor: a laboratory for the dynamics of attention.\n\n"
       "Usage: attractor COMMAND [OPTIONS]\n\nCommands:\n";
-  for (const Tool& tool : tools) text += entry(tool.name, tool.about, 20, width);
+  for (const Tool& tool : tools) text += entry(tool.name, tool.about, 22, width);
   return text +
          "\nExamples:\n"
          "  attractor flow --tokens 64 --dim 3 --beta 40 --time inf --out collapse\n"
-         "  attractor select data.json --optimizer flow --log10-time 100\n\n" +
+         "  attractor select example:single-local --optimizer flow --log10-time 100\n\n" +
          wrapped(
-             "attractor COMMAND --help says what a command takes. Exit status: 0 done, 2 bad "
-             "input, "
-             "3 the numerics could not deliver, 130 interrupted.",
+             "attractor COMMAND --help says what a command takes, --help-all every option of it. "
+             "Numbers of things may be written 128k and 1M, as context lengths are: k = 1024, M = "
+             "1024^2; powers of ten are 1e3, 1e6. Exit status: 0 done, 2 bad input, 3 the numerics "
+             "could not deliver, 130 interrupted.",
              0, width) +
          "\n";
 }
@@ -74,28 +109,26 @@ std::string family_help(const std::string& family, const std::vector<Tool>& tool
                      family, list, examples);
 }
 
-std::string tool_help(const Tool& tool, std::size_t width) {
+std::string short_help(const Tool& tool, std::size_t width) {
   const std::unique_ptr<ToolCall> usual = tool.make();
-  const lab::ParameterList parameters = usual->parameters();
-  std::string usage = "Usage: attractor " + tool.name, places, groups;
-  std::vector<std::string> headings;
-  for (const Parameter& p : parameters) {
-    if (p.positional) {
-      usage += fmt::format(" [{}{}]", p.name, p.many() ? "..." : "");
-      places += entry(p.name, meaning(p), 28, width);
-    } else if (std::find(headings.begin(), headings.end(), p.group) == headings.end()) {
-      headings.push_back(p.group);
-    }
-  }
-  for (const std::string& heading : headings) {
-    groups += "\n" + heading + ":\n";
-    for (const Parameter& p : parameters)
-      if (p.group == heading && !p.positional)
-        groups += entry("--" + p.name, meaning(p), 28, width);
-  }
-  groups += entry("--help", "this text", 28, width);
-  return tool.about + "\n" + usage + " [OPTIONS]\n" + (places.empty() ? "" : "\n" + places) +
-         groups + "\nExamples:\n" + tool.examples + "\n";
+  const ParameterList parameters = usual->parameters();
+  const auto common = std::count_if(parameters.begin(), parameters.end(),
+                                    [](const Parameter& p) { return p.common; });
+  if (static_cast<std::size_t>(common) == parameters.size()) return long_help(tool, width);
+  const std::string more = fmt::format(
+      "All {} options, and what they allow: attractor {} --help-all", parameters.size(), tool.name);
+  return wrapped(tool.about, 0, width) + "\n" + first_line(tool, parameters) + "\n" +
+         options(parameters, {false, indent_of(parameters), width}) + examples(tool, width) + "\n" +
+         wrapped(more, 0, width) + "\n";
+}
+
+std::string long_help(const Tool& tool, std::size_t width) {
+  const std::unique_ptr<ToolCall> usual = tool.make();
+  const ParameterList parameters = usual->parameters();
+  return wrapped(tool.about, 0, width) + "\n" + first_line(tool, parameters) + "\n" +
+         options(parameters, {true, kDeepest, width}) +
+         entry("--help, --help-all", "what most users want, or this text", kDeepest, width) +
+         examples(tool, width);
 }
 
 }  // namespace attractor::apps

@@ -23,7 +23,12 @@ struct ProblemOptions {
 };
 
 void add(ProblemOptions& o, lab::ParameterList& l) {
-  l.add("name", o.example.name, "which one; --list shows them").allow("a name").first();
+  std::vector<std::string> all;
+  for (const training::ExampleInfo& info : training::examples()) all.emplace_back(info.name);
+  l.add("name", o.example.name, "which one; --list shows them")
+      .allow("a name")
+      .suggest(all)
+      .first();
   l.append(lab::list(o.example));
   l.group("Run");
   l.add("list", o.list, "names, what they are, and inputs x tokens x dim");

@@ -8,6 +8,7 @@
 
 #include "apps/exit_status.hpp"
 #include "apps/interrupt.hpp"
+#include "apps/out_directory.hpp"
 #include "apps/progress_bar.hpp"
 #include "apps/tool.hpp"
 #include "attractor/base/error.hpp"
@@ -20,22 +21,26 @@
 namespace attractor::apps {
 namespace {
 
+namespace fs = std::filesystem;
 using namespace attractor::papers;
 
 struct ReproduceOptions {
   std::string id, out;
-  bool list = false, quick = false;
+  bool list = false, quick = false, overwrite = false;
   RunOptions run{};
 };
 
 void add(ReproduceOptions& o, lab::ParameterList& l) {
   l.group("Run");
-  l.add("id", o.id, "an experiment of --list, or all").allow("a name").first();
+  std::vector<std::string> ids = {"all"};
+  for (const Entry& e : catalogue()) ids.push_back(e.id);
+  l.add("id", o.id, "an experiment of --list, or all").allow("a name").suggest(ids).first();
   l.add("list", o.list, "what there is");
   l.add("quick", o.quick, "smaller sizes: seconds instead of minutes");
   l.add("out", o.out, "new directory for a page each and the gallery")
       .allow("a directory")
       .not_empty();
+  l.add("overwrite", o.overwrite, "replace the gallery that out holds already");
   add_threads(o.run, l);
   add_json(o.run, l);
   add_quiet(o.run, l);
@@ -43,10 +48,7 @@ void add(ReproduceOptions& o, lab::ParameterList& l) {
 
 int print_list(bool as_json) {
   if (as_json) {
-    Json all = Json::array();
-    for (const Entry& e : catalogue())
-      all.push_back({{"id", e.id}, {"title", e.title}, {"source", e.source}, {"shows", e.shows}});
-    fmt::print("{}\n", all.dump(2));
+    fmt::print("{}\n", catalogue_json().dump(2));
     return kOk;
   }
   for (const Entry& e : catalogue())
@@ -59,17 +61,38 @@ std::vector<Entry> chosen(const std::string& id) {
   return {entry_named(id)};
 }
 
-/// Before any work: the directory is there, empty and ours to write.
-void make_fresh(const std::string& out) {
-  if (std::filesystem::exists(out) &&
-      (!std::filesystem::is_directory(out) || !std::filesystem::is_empty(out)))
-    throw Error(fmt::format("{} exists and is not an empty directory; choose another --out", out));
-  make_directory(out);
-  write_file(std::filesystem::path(out) / "index.html", "the gallery is being made\n");
+/// Nothing in it but what this program puts into galleries.
+bool is_gallery(const fs::path& directory) {
+  const auto known = [](const fs::path& file) {
+    const std::string name = file.filename().string();
+    const std::vector<Entry>& all = catalogue();
+    return name == "index.html" || name == "summary.json" ||
+           (fs::is_directory(file) &&
+            std::any_of(all.begin(), all.end(), [&](const Entry& e) { return e.id == name; }));
+  };
+  const fs::directory_iterator files(directory);
+  return std::all_of(begin(files), end(files),
+                     [&](const fs::directory_entry& file) { return known(file.path()); });
 }
 
-Verdict run_entry(const Entry& entry, const ReproduceOptions& options, double share, double begin) {
-  ProgressBar bar(!options.run.quiet);
+/// Before any work: the directory is there, empty and ours to write.
+void make_fresh(const ReproduceOptions& options) {
+  const fs::path out = options.out;
+  if (fs::exists(out)) {
+    const bool gallery = fs::is_directory(out) && is_gallery(out);
+    if (gallery && options.overwrite)
+      for (const fs::directory_entry& file : fs::directory_iterator(out))
+        fs::remove_all(file.path());
+    else if (!fs::is_directory(out) || !fs::is_empty(out))
+      throw Error(fmt::format("{} exists and is not an empty directory; choose another --out{}",
+                              out.string(), gallery ? ", or --overwrite it" : ""));
+  }
+  make_directory(out);
+  write_file(out / "index.html", "the gallery is being made\n");
+}
+
+Verdict verdict_of(const Entry& entry, const ReproduceOptions& options, double share, double begin,
+                   ProgressBar& bar) {
   const Effort effort{
       .quick = options.quick,
       .context = {.stop = interrupted, .report = [&](double done, const std::string& note) {
@@ -89,14 +112,17 @@ int run(const ReproduceOptions& options) {
   if (options.id.empty())
     throw Error("name an experiment, or all; attractor reproduce --list shows them");
   const std::vector<Entry> entries = chosen(options.id);
-  if (!options.out.empty()) make_fresh(options.out);
+  require_out(options.out, options.overwrite);
+  if (!options.out.empty()) make_fresh(options);
   set_threads(options.run.threads);
   catch_interrupts();
   std::vector<Verdict> verdicts;
   const double share = 1 / static_cast<double>(entries.size());
+  ProgressBar bar(!options.run.quiet);
   for (const Entry& entry : entries) {
     const double begin = share * static_cast<double>(verdicts.size());
-    const Verdict verdict = run_entry(entry, options, share, begin);
+    const Verdict verdict = verdict_of(entry, options, share, begin, bar);
+    bar.clear();
     if (interrupted()) {
       fmt::print(stderr, "attractor: interrupted in {}; verdicts before it stand\n", entry.id);
       return kInterrupted;
@@ -110,7 +136,7 @@ int run(const ReproduceOptions& options) {
     for (const Verdict& v : verdicts) all.push_back(json(v));
     fmt::print("{}\n", all.dump(2));
   } else if (!options.out.empty()) {
-    fmt::print("\nGallery: {}\n", (std::filesystem::path(options.out) / "index.html").string());
+    fmt::print("\nGallery: {}\n", (fs::path(options.out) / "index.html").string());
   }
   const bool failed =
       std::any_of(verdicts.begin(), verdicts.end(), [](const Verdict& v) { return v.failed; });

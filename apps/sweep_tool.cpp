@@ -1,38 +1,34 @@
 // `sweep` and `merge`: studies of any command, and the parts of one.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <memory>
-#include <optional>
 
 #include "apps/exit_status.hpp"
 #include "apps/interrupt.hpp"
+#include "apps/out_directory.hpp"
 #include "apps/progress_bar.hpp"
+#include "apps/terminal.hpp"
 #include "apps/tool.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/drawing/page_file.hpp"
-#include "attractor/files/run_directory.hpp"
 #include "attractor/ranks/ranks.hpp"
-#include "attractor/study/sweep.hpp"
-#include "attractor/study/sweep_result.hpp"
+#include "attractor/study/journal.hpp"
+#include "attractor/study/sweep_directory.hpp"
 
 namespace attractor::apps {
 namespace {
 
-namespace fs = std::filesystem;
 using namespace attractor::lab;
 using Clock = std::chrono::steady_clock;
-
-constexpr std::size_t kMostStudyBytes = 1 << 24;
 
 struct SweepOptions {
   std::string study, out, resume, shard;
   std::uint64_t workers = 0;
+  bool overwrite = false;
   RunOptions run{};
 };
 
@@ -42,6 +38,7 @@ void add(SweepOptions& o, ParameterList& l) {
   l.add("out", o.out, "directory for units, result.h5, summary.json, figures and page")
       .allow("a directory")
       .not_empty();
+  l.add("overwrite", o.overwrite, kOverwriteHelp);
   l.add("resume", o.resume, "continue a sweep that was ended in any way")
       .allow("its directory")
       .not_empty();
@@ -56,85 +53,32 @@ void add(SweepOptions& o, ParameterList& l) {
   add_quiet(o.run, l);
 }
 
-Shard parse_shard(const std::string& text) {
-  const auto refuse = [&] {
-    throw Error(
-        fmt::format("shard = '{}' is not allowed; allowed: i/k with 1 <= i <= k <= 100000", text));
-  };
-  std::size_t index = 0, count = 0;
-  const std::size_t slash = text.find('/');
-  if (slash == text.npos) refuse();
-  const char *begin = text.data(), *middle = begin + slash, *end = begin + text.size();
-  const auto first = std::from_chars(begin, middle, index);
-  const auto second = std::from_chars(middle + 1, end, count);
-  if (first.ec != std::errc{} || first.ptr != middle || second.ec != std::errc{} ||
-      second.ptr != end || index < 1 || index > count || count > 100000)
-    refuse();
-  return {index - 1, count};
-}
+// ---- Directories.
 
-// ---- Directories: run.toml says where the sweep was started, study.toml what it is, shard which
-// part of it.
+Existing existing(bool overwrite) { return overwrite ? Existing::replaced : Existing::kept; }
 
-struct PreparedSweep {
-  Study study;
-  Shard shard;
-  std::string files_from;
-  fs::path path;
-  std::optional<RunDirectory> directory;  // rank 0
-};
-
-Study stored_study(const fs::path& path) {
-  if (!fs::exists(path / "study.toml"))
-    throw Error(fmt::format("{} holds no study.toml: it is no sweep, or one that had not begun",
-                            path.string()));
-  return parse_study(read_file(path / "study.toml", kMostStudyBytes),
-                     (path / "study.toml").string());
-}
-
-Shard stored_shard(const fs::path& path) {
-  if (!fs::exists(path / "shard")) return {};
-  return parse_shard(read_file(path / "shard", 100));
-}
-
-PreparedSweep resume(const SweepOptions& options) {
-  if (!options.study.empty() || !options.out.empty() || !options.shard.empty())
+KeptSweep resume(const SweepOptions& options) {
+  if (!options.study.empty() || !options.out.empty() || !options.shard.empty() || options.overwrite)
     throw Error(fmt::format("--resume takes the study from {}; give no other", options.resume));
-  PreparedSweep run{.path = options.resume};
-  if (ranks::rank() == 0) {
-    run.directory.emplace(RunDirectory::resume(run.path, {}, "sweep"));
-    run.files_from = run.directory->origin().started_in;
-  }
-  run.study = stored_study(run.path);
-  run.shard = stored_shard(run.path);
-  return run;
+  return in_words_of_flags(options.resume, [&] { return resume_sweep(options.resume); });
 }
 
-PreparedSweep start(const SweepOptions& options) {
+KeptSweep start(const SweepOptions& options) {
   if (options.study.empty())
     throw Error("a study is missing: attractor sweep study.toml --out DIR; see --help");
   if (options.out.empty())
     throw Error("--out is missing: a sweep keeps every unit in a directory, so that it can resume");
-  PreparedSweep run{.study = parse_study(read_file(options.study, kMostStudyBytes), options.study),
-                    .path = options.out};
-  if (!options.shard.empty()) run.shard = parse_shard(options.shard);
-  run.files_from = fs::current_path().string();
-  if (ranks::rank() != 0) return run;
-  const std::string command = fmt::format("attractor sweep {} --out {}", shell_word(options.study),
-                                          shell_word(options.out));
-  run.directory.emplace(
-      RunDirectory::create(run.path, {},
-                           {.name = "sweep",
-                            .command = command,
-                            .started_in = run.files_from,
-                            .inputs = InputFiles(study_files(run.study), run.files_from)}));
-  if (!options.shard.empty()) write_file(run.path / "shard", options.shard);
-  write_file(run.path / "study.toml", run.study.text);
-  return run;
+  Study study = read_study(options.study);
+  if (options.overwrite)
+    for (const std::string& file : study_files(study)) require_elsewhere(options.out, file);
+  return in_words_of_flags(options.out, [&] {
+    return begin_sweep(std::move(study), options.study, options.out, options.shard,
+                       existing(options.overwrite));
+  });
 }
 
 /// What rank 0 alone is refused (a directory that exists) ends all ranks.
-PreparedSweep prepare(const SweepOptions& options) {
+KeptSweep prepare(const SweepOptions& options) {
   try {
     return !options.resume.empty() ? resume(options) : start(options);
   } catch (const Error& error) {
@@ -146,21 +90,21 @@ PreparedSweep prepare(const SweepOptions& options) {
 
 // ---- Results.
 
-Call call_of(const std::string& command) { return {.program = command}; }
-
-int finish(const Study& study, const fs::path& path, const Call& call, double seconds, bool json) {
-  const Result answer = result_of(study, read_journals(path, study.units()));
-  write_result(answer, call, seconds, path);
+int finish(const KeptSweep& sweep, Clock::time_point begin, bool json) {
+  const Result answer = result_of(sweep);
+  const Call call = call_of(sweep);
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  write_result(answer, call, seconds, sweep.path);
   if (json)
     fmt::print("{}\n", summary(answer, call, seconds).dump(2));
   else
-    fmt::print("{}\nPage: {}\n", text(answer), (path / "index.html").string());
+    fmt::print("{}\nPage: {}\n", text(answer, text_width()), (sweep.path / "index.html").string());
   if (answer.not_delivered.empty()) return kOk;
   fmt::print(stderr, "attractor: {}\n", answer.not_delivered);
   return kNotDelivered;
 }
 
-int finish_shard(const PreparedSweep& run, const SweepOptions& options) {
+int finish_shard(const KeptSweep& run, const SweepOptions& options) {
   const Json json{{"shard", fmt::format("{}/{}", run.shard.index + 1, run.shard.count)},
                   {"unit_count", read_journals(run.path, run.study.units()).size()},
                   {"directory", run.path.string()}};
@@ -177,23 +121,16 @@ int run(const SweepOptions& options) {
   set_threads(options.run.threads);
   catch_interrupts();
   const auto begin = Clock::now();
-  PreparedSweep run = prepare(options);
+  KeptSweep run = prepare(options);
   run.files_from = ranks::broadcast(run.files_from);
   bool complete = false;
   {
     ProgressBar bar(!options.run.quiet && ranks::rank() == 0);
-    const SweepContext context{.directory = run.path,
-                               .files_from = run.files_from,
-                               .inputs = read_origin(run.path / "run.toml").inputs,
-                               .shard = run.shard,
-                               .workers = options.workers,
-                               .stop = interrupted,
-                               .report = [&](std::size_t done, std::size_t most) {
-                                 if (!bar.due()) return;
-                                 bar.show(static_cast<double>(done) / static_cast<double>(most),
-                                          fmt::format("{} of {} units", done, most));
-                               }};
-    complete = run_sweep(run.study, context);
+    complete = run_kept(run, options.workers, interrupted, [&](std::size_t done, std::size_t most) {
+      if (!bar.due()) return;
+      bar.show(static_cast<double>(done) / static_cast<double>(most),
+               fmt::format("{} of {} units", done, most));
+    });
   }
   if (ranks::rank() != 0) return complete ? kOk : kInterrupted;
   if (!complete) {
@@ -202,9 +139,7 @@ int run(const SweepOptions& options) {
     return kInterrupted;
   }
   if (run.shard.count > 1) return finish_shard(run, options);
-  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  return finish(run.study, run.path, call_of("attractor sweep study.toml"), seconds,
-                options.run.json);
+  return finish(run, begin, options.run.json);
 }
 
 // ---- Merge.
@@ -212,6 +147,7 @@ int run(const SweepOptions& options) {
 struct MergeOptions {
   std::vector<std::string> from;
   std::string out;
+  bool overwrite = false;
   RunOptions run{};
 };
 
@@ -219,62 +155,20 @@ void add(MergeOptions& o, ParameterList& l) {
   l.group("Run");
   l.add("from", o.from, "directories of all shards").allow("directories").first();
   l.add("out", o.out, "directory for the whole sweep").allow("a directory").not_empty();
+  l.add("overwrite", o.overwrite, kOverwriteHelp);
   add_json(o.run, l);
-}
-
-/// What the run.toml of a shard says.
-RunOrigin stored_origin(const fs::path& path) {
-  RunOrigin origin = read_origin(path / "run.toml");
-  if (origin.name.empty())
-    throw Error(fmt::format("{} does not name its command: an older version wrote it",
-                            (path / "run.toml").string()));
-  return origin;
-}
-
-void require_same_inputs(const fs::path& first, const fs::path& other) {
-  const std::vector<InputFile> ours = stored_origin(first).inputs.files(),
-                               theirs = stored_origin(other).inputs.files();
-  if (ours == theirs) return;
-  std::string name = "other files";
-  for (std::size_t k = 0; k < std::min(ours.size(), theirs.size()); ++k)
-    if (ours[k] != theirs[k]) name = ours[k].name;
-  throw Error(fmt::format("{} and {} were not computed from the same data: {} had changed",
-                          first.string(), other.string(), name));
-}
-
-/// The units of all directories; throws Error if they are not parts of one complete study.
-std::map<std::size_t, UnitResult> joined(const MergeOptions& options, const Study& study) {
-  std::map<std::size_t, UnitResult> units;
-  for (const std::string& directory : options.from) {
-    if (stored_study(directory).text != study.text)
-      throw Error(fmt::format("{} and {} hold different studies", options.from.front(), directory));
-    require_same_inputs(options.from.front(), directory);
-    units.merge(read_journals(directory, study.units()));
-  }
-  const Schedule schedule(study, {}, units);
-  if (!schedule.done())
-    throw Error(fmt::format("{} of {} units are missing; a shard is not complete or not given",
-                            schedule.most() - schedule.completed(), schedule.most()));
-  return units;
 }
 
 int run(const MergeOptions& options) {
   if (options.from.empty()) throw Error("directories of shards are missing; see --help");
   if (options.out.empty()) throw Error("--out is missing: the directory for the whole sweep");
+  if (options.overwrite)
+    for (const std::string& shard : options.from) require_elsewhere(options.out, shard);
   const auto begin = Clock::now();
-  const Study study = stored_study(options.from.front());
-  const std::map<std::size_t, UnitResult> units = joined(options, study);
-  const Call call = call_of("attractor sweep study.toml");
-  RunOrigin origin = stored_origin(options.from.front());
-  origin.command = call.command();
-  RunDirectory directory = RunDirectory::create(options.out, {}, std::move(origin));
-  write_file(directory.path() / "study.toml", study.text);
-  {
-    Journal journal(directory.path(), "process");
-    for (const auto& [unit, result] : units) journal.append(result);
-  }
-  return finish(study, directory.path(), call,
-                std::chrono::duration<double>(Clock::now() - begin).count(), options.run.json);
+  const KeptSweep whole = in_words_of_flags(options.out, [&] {
+    return merge_shards(options.from, options.out, existing(options.overwrite));
+  });
+  return finish(whole, begin, options.run.json);
 }
 
 }  // namespace
@@ -285,11 +179,12 @@ Tool sweep_tool() {
       .about = "Any command over a grid, a list or a Latin hypercube of its parameters",
       .examples =
           "  attractor sweep study.toml --out clusters\n"
-          "  attractor sweep --resume clusters\n"
           "  attractor sweep study.toml --shard 3/8 --out part3\n"
           "  mpirun -n 64 attractor sweep study.toml --out clusters     (built with MPI)\n"
-          "A study: command = \"flow\"; measure = [\"clusters\"]; replicates = 8; [fixed] dim = "
-          "2;\n[grid] beta = [1, 4, 9]. All of it: docs/howto/sweeps.md.",
+          "After Ctrl-C or a crash, attractor sweep --resume clusters goes on. A study: command = "
+          "\"flow\"; measure = [\"clusters\"]; replicates = 8; [fixed] dim = 2; [grid] beta = [1, "
+          "4, 9]. "
+          "All of it: docs/howto/sweeps.md.",
       .make = [] { return std::make_unique<OptionsCall<SweepOptions>>(); },
       .on_ranks = true};
 }
@@ -297,7 +192,10 @@ Tool sweep_tool() {
 Tool merge_tool() {
   return {.name = "merge",
           .about = "Join the shards of a sweep",
-          .examples = "  attractor merge part1 part2 part3 --out whole",
+          .examples =
+              "  attractor sweep study.toml --shard 1/2 --out part1\n"
+              "  attractor sweep study.toml --shard 2/2 --out part2\n"
+              "  attractor merge part1 part2 --out whole",
           .make = [] { return std::make_unique<OptionsCall<MergeOptions>>(); }};
 }
 

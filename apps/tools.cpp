@@ -4,7 +4,9 @@ namespace attractor::apps {
 
 // Each is defined in the file of its name.
 Tool command_tool(const lab::Command& command);
+Tool completion_tool();
 Tool film_tool();
+Tool manual_tool();
 Tool merge_tool();
 Tool problem_tool();
 Tool reproduce_tool();
@@ -14,7 +16,8 @@ const std::vector<Tool>& tools() {
   static const std::vector<Tool> all = [] {
     std::vector<Tool> list;
     for (const lab::Command& command : lab::commands()) list.push_back(command_tool(command));
-    for (const auto tool : {film_tool, merge_tool, problem_tool, reproduce_tool, sweep_tool})
+    for (const auto tool : {film_tool, sweep_tool, merge_tool, problem_tool, reproduce_tool,
+                            completion_tool, manual_tool})
       list.push_back(tool());
     return list;
   }();

@@ -123,4 +123,11 @@ const Entry& entry_named(const std::string& id) {
       fmt::format("'{}' is not in the catalogue; allowed: all, {}", id, fmt::join(ids, ", ")));
 }
 
+Json catalogue_json() {
+  Json all = Json::array();
+  for (const Entry& e : catalogue())
+    all.push_back({{"id", e.id}, {"title", e.title}, {"source", e.source}, {"shows", e.shows}});
+  return all;
+}
+
 }  // namespace attractor::papers

@@ -13,6 +13,8 @@
 namespace attractor::papers {
 
 const std::vector<Entry>& catalogue();
+/// What it is of each entry: id, title, source, shows.
+Json catalogue_json();
 /// Throws Error naming the ids if there is none like it.
 const Entry& entry_named(const std::string& id);
 

@@ -1,9 +1,5 @@
 #include "papers/entry_text.hpp"
 
-#include <fmt/format.h>
-
-#include <cmath>
-#include <cstdlib>
 #include <regex>
 
 namespace attractor::papers {
@@ -23,16 +19,6 @@ std::string replaced(const std::string& text, const std::regex& pattern, const C
 }
 
 }  // namespace
-
-std::string with_powers_of_ten(const std::string& text) {
-  static const std::regex number(R"((\d+(?:\.\d+)?)e([+-]\d+))");
-  return replaced(text, number, [](const std::smatch& m) -> std::string {
-    const int power = std::atoi(m[2].str().c_str());
-    if (std::atof(m[1].str().c_str()) == 0) return "0";
-    if (power == 0) return m[1].str();
-    return fmt::format("{}·10^{{{}{}}}", m[1].str(), power < 0 ? "−" : "", std::abs(power));
-  });
-}
 
 std::string without_markup(const std::string& text) {
   static const std::regex raised(R"(([\^_])\{([^{}]*)\})"), plain(R"(\w+)");

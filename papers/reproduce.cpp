@@ -14,8 +14,6 @@
 namespace attractor::papers {
 namespace {
 
-using lab::Call;
-
 std::string range(const Check& c) {
   if (c.least == c.most) return fmt::format("{:.6g}", c.least);
   if (std::isinf(c.most)) return fmt::format("at least {:.6g}", c.least);
@@ -42,7 +40,8 @@ Table checks_table(const std::vector<Check>& checks) {
   Table table{.name = "checks",
               .title = "What was compared",
               .columns = {"ours", "least", "most", "agrees"},
-              .label_column = "check"};
+              .label_column = "check",
+              .yes_no = {"agrees"}};
   for (const Check& c : checks) {
     table.labels.push_back(without_markup(c.what));
     table.rows.push_back({c.got, c.least, c.most, c.agrees() ? 1.0 : 0.0});
@@ -51,12 +50,26 @@ Table checks_table(const std::vector<Check>& checks) {
 }
 
 /// The page of an entry: the verdict first, then what the paper shows, then ours.
-Result presented(const Entry& entry, const Finding& finding, const std::string& verdict) {
+Result presented(const Entry& entry, const Finding& finding, const std::string& verdict,
+                 bool quick) {
   Result answer = finding.answer;
   answer.title = entry.title;
-  answer.headline = with_powers_of_ten(answer.headline);
+  answer.headline = lab::with_powers_of_ten(answer.headline);
   answer.remarks.insert(answer.remarks.begin(),
-                        {fmt::format("{}: {}", entry.source, entry.shows), "Verdict: " + verdict});
+                        fmt::format("{} shows: {}", entry.source, entry.shows));
+  // Why it differs; that it agrees is said by the tile.
+  if (!finding.agrees())
+    answer.remarks.insert(answer.remarks.begin() + 1, "The verdict " + verdict + ".");
+  const auto good = std::count_if(finding.checks.begin(), finding.checks.end(),
+                                  [](const Check& c) { return c.agrees(); });
+  answer.tiles = {{"verdict", finding.agrees() ? "agrees" : "differs",
+                   fmt::format("{} of {} checks", good, finding.checks.size())},
+                  {"paper", entry.source.substr(0, entry.source.find(',')),
+                   entry.source.find(',') == std::string::npos
+                       ? "as a whole"
+                       : entry.source.substr(entry.source.find(',') + 2)},
+                  {"size", quick ? "quick" : "as published",
+                   quick ? "smaller than in the paper" : "as in the paper"}};
   for (std::string& remark : answer.remarks) remark = without_markup(remark);
   answer.tables.insert(answer.tables.begin(), checks_table(finding.checks));
   return answer;
@@ -64,16 +77,18 @@ Result presented(const Entry& entry, const Finding& finding, const std::string& 
 
 }  // namespace
 
-Verdict reproduce(const Entry& entry, const Effort& effort,
-                  const std::filesystem::path& directory) {
-  Verdict verdict{.id = entry.id, .title = entry.title, .source = entry.source};
+Reproduced run_entry(const Entry& entry, const Effort& effort) {
+  Reproduced result{.verdict = {.id = entry.id, .title = entry.title, .source = entry.source}};
+  Verdict& verdict = result.verdict;
   const auto begin = std::chrono::steady_clock::now();
-  Finding finding;
   try {
-    finding = entry.run(effort);
+    const Finding finding = entry.run(effort);
     verdict.words = words(finding);
     verdict.agrees = finding.agrees();
     verdict.checks = finding.checks;
+    result.answer = presented(entry, finding, verdict.words, effort.quick);
+    result.call.program =
+        fmt::format("attractor reproduce {}{}", entry.id, effort.quick ? " --quick" : "");
   } catch (const Error& error) {
     verdict.failed = true;
     verdict.words = fmt::format("failed: {}", error.what());
@@ -82,11 +97,15 @@ Verdict reproduce(const Entry& entry, const Effort& effort,
     verdict.words = "failed: not enough memory";
   }
   verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return result;
+}
+
+Verdict reproduce(const Entry& entry, const Effort& effort,
+                  const std::filesystem::path& directory) {
+  const Reproduced run = run_entry(entry, effort);
+  const Verdict& verdict = run.verdict;
   if (directory.empty() || verdict.failed || effort.context.stopped()) return verdict;
-  const Call call{
-      .program = fmt::format("attractor reproduce {}{}", entry.id, effort.quick ? " --quick" : "")};
-  write_result(presented(entry, finding, verdict.words), call, verdict.seconds,
-               directory / entry.id);
+  write_result(run.answer, run.call, verdict.seconds, directory / entry.id);
   return verdict;
 }
 

@@ -16,6 +16,14 @@ struct Verdict {
   std::vector<Check> checks{};
 };
 
+/// What running an entry gives: its verdict, and what its page shows (nothing if it failed).
+struct Reproduced {
+  Verdict verdict;
+  Result answer{};
+  lab::Call call{};
+};
+Reproduced run_entry(const Entry& entry, const Effort& effort);
+
 /// Runs it and, unless the directory is empty, writes its page into directory/id. Throws Error if
 /// it cannot write there.
 Verdict reproduce(const Entry& entry, const Effort& effort, const std::filesystem::path& directory);

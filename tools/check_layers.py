@@ -33,7 +33,7 @@ BELOW = {
                  "stability", "mean_field", "noise", "observe", "models", "lab"],
     "text": ["base", "models"],
     "files": ["base", "report", "training", "models", "lab", "commands", "text"],
-    "drawing": ["base", "report", "commands", "files"],
+    "drawing": ["base", "report", "lab", "commands", "files"],
     "study": ["base", "ranks", "lab", "commands", "files"],
     # The public header: values in, values out; no files, figures or command lines.
     "attractor.hpp": ["base", "space", "solve", "flow", "tokens", "attention", "depth", "training", "reductions", "long_context",

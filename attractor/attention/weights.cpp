@@ -11,6 +11,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
+#include "attractor/tokens/given_arrays.hpp"
 
 namespace attractor {
 namespace {
@@ -140,6 +141,25 @@ Head draw_head(const HeadPlan& plan, std::size_t dim, std::uint64_t seed, std::u
     drawn.value = draw_weights(plan.value, dim, dim, key("value"));
   }
   return drawn;
+}
+
+std::vector<Head> heads_of(GivenHeads given, std::size_t dim) {
+  std::vector<Head> heads;
+  const auto take = [&](std::optional<Array>& array, const char* name, std::size_t rows,
+                        std::vector<double> Head::*matrix) {
+    if (!array) return;
+    if (heads.empty()) heads.resize(array->shape.size() == 3 ? array->shape[0] : 1);
+    const Array all = weights_of(std::move(*array), name, {heads.size(), rows, dim},
+                                 rows == 0 ? "(heads, rank, dim)" : "(heads, dim, dim)");
+    const std::size_t each = all.data.size() / heads.size();
+    for (std::size_t h = 0; h < heads.size(); ++h)
+      (heads[h].*matrix).assign(all.data.data() + each * h, all.data.data() + each * (h + 1));
+  };
+  take(given.query, "query", 0, &Head::query);
+  take(given.key, "key", 0, &Head::key);
+  take(given.value, "value", dim, &Head::value);
+  if (heads.empty()) heads.resize(1);
+  return heads;
 }
 
 }  // namespace attractor

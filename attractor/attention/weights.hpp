@@ -16,11 +16,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "attractor/attention/attention_layer.hpp"
+#include "attractor/base/array.hpp"
 #include "attractor/base/named.hpp"
 
 namespace attractor {
@@ -41,6 +43,14 @@ std::vector<double> draw_weights(WeightKind kind, std::size_t rows, std::size_t 
 /// sign Q^T K (dim x dim) of matrices rank x dim, empty ones being the identity.
 std::vector<double> query_key_product(std::span<const double> query, std::span<const double> key,
                                       std::size_t dim, double sign);
+
+/// Matrices of all heads as one array each: query and key (heads, rank, dim), value (heads, dim,
+/// dim). One head may leave the first axis out; what is not given is the identity.
+struct GivenHeads {
+  std::optional<Array> query{}, key{}, value{};
+};
+/// At least one. Throws Error on shapes that do not fit each other.
+std::vector<Head> heads_of(GivenHeads given, std::size_t dim);
 
 /// How the weights of every head are made.
 struct HeadPlan {

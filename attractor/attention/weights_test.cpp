@@ -10,6 +10,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/threads.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace attractor {
 namespace {
@@ -207,6 +208,24 @@ TEST(Weights, RefusesWhatHasNoMeaning) {
   EXPECT_THROW(named<WeightKind>("weights", "gauss"), Error);
   for (const WeightKind kind : every<WeightKind>())
     EXPECT_EQ(named<WeightKind>("weights", name(kind)), kind);
+}
+
+TEST(GivenHeads, AreTakenApartHeadByHead) {
+  const Array query{{2, 1, 2}, {1, 2, 3, 4}};
+  const std::vector<Head> heads = heads_of({.query = query}, 2);
+  ASSERT_EQ(heads.size(), 2U);
+  EXPECT_EQ(heads[0].query, (std::vector<double>{1, 2}));
+  EXPECT_EQ(heads[1].query, (std::vector<double>{3, 4}));
+  EXPECT_TRUE(heads[1].key.empty() && heads[1].value.empty());
+  const std::vector<Head> one = heads_of({.value = Array{{2, 2}, {1, 0, 0, 1}}}, 2);
+  ASSERT_EQ(one.size(), 1U);
+  EXPECT_EQ(one[0].value, (std::vector<double>{1, 0, 0, 1}));
+  EXPECT_EQ(heads_of({}, 2).size(), 1U);
+  EXPECT_SAYS(refusal([&] {
+                heads_of({.query = query, .key = Array{{3, 1, 2}, {1, 2, 3, 4, 5, 6}}}, 2);
+              }),
+              "key: the weights have the shape (3, 1, 2)");
+  EXPECT_SAYS(refusal([&] { heads_of({.value = Array{{3, 2}, {1, 2, 3, 4, 5, 6}}}, 2); }), "value");
 }
 
 }  // namespace

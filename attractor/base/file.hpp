@@ -11,7 +11,10 @@ namespace attractor {
 
 /// A file being written beside its final place; commit() makes it appear there, flushed to disk.
 /// Without commit() nothing is left. A failing write throws Error with the reason (for instance a
-/// full disk).
+/// full disk). Only a regular file is ever replaced: devices, pipes and folders are refused, a link
+/// is kept and what it leads to is replaced. Writers of the same name do not disturb each other,
+/// the last commit stands; nobody's file is written through (O_EXCL, O_NOFOLLOW), and what a killed
+/// writer left is taken away by the next.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path target);
@@ -24,7 +27,7 @@ class AtomicFile {
   void commit();
 
  private:
-  [[noreturn]] void fail(const char* action) const;
+  [[noreturn]] void fail(const char* action);
 
   std::filesystem::path target_, partial_;
   int descriptor_ = -1;

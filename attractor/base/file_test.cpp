@@ -1,12 +1,11 @@
 #include "attractor/base/file.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cstdint>
 #include <fstream>
 #include <iterator>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "attractor/base/error.hpp"
+#include "tests/support/file_size_limit.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace attractor {
@@ -50,26 +50,6 @@ std::string content(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
-
-/// No file grows beyond `bytes` while this lives: writing fails as on a full disk.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit low{bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &low);
-  }
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-
- private:
-  rlimit before_{};
-  void (*handler_)(int);
-};
 
 TEST_F(File, NothingIsVisibleBeforeTheCommit) {
   const fs::path target = at("result");
@@ -110,6 +90,75 @@ TEST_F(File, AnInterruptedEarlierWriteDoesNotShowInTheResult) {
   write_file(at("result"), "short");
   EXPECT_EQ(content(at("result")), "short");
   EXPECT_EQ(names(), Names{"result"});
+}
+
+TEST_F(File, WritersOfOneNameDoNotDisturbEachOther) {
+  AtomicFile first(at("result")), second(at("result")), third(at("result"));
+  first.write("first");
+  second.write("the second");
+  third.write("never seen");
+  second.commit();
+  EXPECT_EQ(content(at("result")), "the second");
+  first.commit();
+  EXPECT_EQ(content(at("result")), "first");
+  EXPECT_EQ(names(), (Names{"result", "result.2.partial"}));
+}
+
+TEST_F(File, ManyProcessesMayWriteOneNameAtTheSameTime) {
+  constexpr int kWriters = 12, kTimes = 40;
+  std::vector<pid_t> children;
+  for (int w = 0; w < kWriters; ++w) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      int failed = 0;
+      for (int k = 0; k < kTimes; ++k) {
+        try {
+          write_file(at("result"), std::string(5000, static_cast<char>('a' + w)));
+        } catch (const Error&) {
+          ++failed;
+        }
+      }
+      ::_exit(failed);
+    }
+    ASSERT_GT(child, 0);
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  const std::string whole = content(at("result"));
+  EXPECT_EQ(whole, std::string(5000, whole.empty() ? '?' : whole[0]));
+  EXPECT_EQ(names(), Names{"result"});
+}
+
+TEST_F(File, APlantedLinkIsNotFollowed) {
+  std::ofstream(at("victim")) << "precious";
+  fs::create_symlink(at("victim"), at("result.partial"));
+  write_file(at("result"), "text");
+  EXPECT_EQ(content(at("victim")), "precious");
+  EXPECT_EQ(content(at("result")), "text");
+  EXPECT_TRUE(fs::is_symlink(at("result.partial")));
+}
+
+TEST_F(File, ALinkOfTheUserIsKept) {
+  fs::create_directory(at("elsewhere"));
+  std::ofstream(at("elsewhere/real")) << "old";
+  fs::create_symlink(at("elsewhere/real"), at("link"));
+  write_file(at("link"), "new");
+  EXPECT_TRUE(fs::is_symlink(at("link")));
+  EXPECT_EQ(content(at("elsewhere/real")), "new");
+  fs::create_symlink(at("missing"), at("dangling"));
+  EXPECT_SAYS(refusal([&] { write_file(at("dangling"), "text"); }), "a link to nothing");
+}
+
+TEST_F(File, OnlyFilesAreReplaced) {
+  ASSERT_EQ(::mkfifo(at("pipe").c_str(), 0600), 0);
+  EXPECT_SAYS(refusal([&] { write_file(at("pipe"), "text"); }), "is a pipe");
+  EXPECT_TRUE(fs::is_fifo(at("pipe")));
+  EXPECT_SAYS(refusal([&] { write_file("/dev/null", "text"); }), "/dev/null is a device");
+  EXPECT_EQ(names(), Names{"pipe"});
 }
 
 TEST_F(File, EveryByteComesBack) {

@@ -1,5 +1,7 @@
 #include "attractor/base/scratch.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
@@ -46,6 +48,10 @@ class ScratchPool {
     }
   }
 
+  // A process may be forked while another thread is in here.
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
+
  private:
   static ScratchBlock* block_of(void* memory) {
     return reinterpret_cast<ScratchBlock*>(static_cast<char*>(memory) - kHeader);
@@ -74,7 +80,11 @@ class ScratchPool {
 
 // Never destroyed: threads may end after it.
 ScratchPool& scratch_pool() {
-  static ScratchPool* const one = new ScratchPool;
+  static ScratchPool* const one = [] {
+    pthread_atfork([] { scratch_pool().lock(); }, [] { scratch_pool().unlock(); },
+                   [] { scratch_pool().unlock(); });
+    return new ScratchPool;
+  }();
   return *one;
 }
 

@@ -1,5 +1,6 @@
 #include "attractor/base/threads.hpp"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -7,6 +8,8 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -43,8 +46,13 @@ bool soon(const Condition& met) {
 
 class Pool {
  public:
+  /// With as many as the system gives: limits of a container or of memory may allow fewer.
   explicit Pool(std::size_t size) {
-    for (std::size_t k = 1; k < size; ++k) workers_.emplace_back([this] { work(); });
+    try {
+      for (std::size_t k = 1; k < size; ++k) workers_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+    } catch (const std::bad_alloc&) {
+    }
   }
 
   ~Pool() {
@@ -127,10 +135,48 @@ std::size_t available_cores() {
   return static_cast<std::size_t>(std::max(1, CPU_COUNT(&set)));
 }
 
-std::unique_ptr<Pool>& pool() {
-  static std::unique_ptr<Pool> instance = std::make_unique<Pool>(available_cores());
-  return instance;
-}
+// Who runs a job holds the pool: another thread may set another number meanwhile. A forked process
+// has none of the workers, so it begins with a pool of its own, and leaves the old one alone.
+class PoolPlace {
+ public:
+  static PoolPlace& get() {
+    static PoolPlace* const one = new PoolPlace;  // never destroyed: threads may end after it
+    return *one;
+  }
+
+  std::shared_ptr<Pool> pool() {
+    const std::lock_guard lock(mutex_);
+    if (!pool_) pool_ = std::make_shared<Pool>(count_ > 0 ? count_ : available_cores());
+    return pool_;
+  }
+
+  void set(std::size_t count) {
+    std::shared_ptr<Pool> old;  // ends without the lock, when its last job is done
+    const std::lock_guard lock(mutex_);
+    if (pool_ && pool_->size() == count) return;
+    old = std::exchange(pool_, std::make_shared<Pool>(count));
+    count_ = count;
+  }
+
+ private:
+  PoolPlace() {
+    pthread_atfork([] { get().mutex_.lock(); }, [] { get().mutex_.unlock(); },
+                   [] {
+                     PoolPlace& place = get();
+                     // Its threads do not exist here: what would join them must not run.
+                     if (place.pool_) place.left_ = new std::shared_ptr<Pool>(place.pool_);
+                     place.pool_.reset();
+                     place.mutex_.unlock();
+                   });
+  }
+
+  std::mutex mutex_;
+  std::shared_ptr<Pool> pool_;
+  std::shared_ptr<Pool>* left_ = nullptr;  // of the process that this one was forked from
+  std::size_t count_ = 0;
+};
+
+std::shared_ptr<Pool> pool() { return PoolPlace::get().pool(); }
 
 }  // namespace
 
@@ -139,22 +185,22 @@ void wait_until(const std::function<bool()>& met) {
 }
 
 void set_threads(std::size_t count) {
-  if (count == 0) count = available_cores();
-  if (pool()->size() != count) pool() = std::make_unique<Pool>(count);
+  PoolPlace::get().set(count == 0 ? available_cores() : count);
 }
 
 std::size_t threads() { return pool()->size(); }
 
 void parallel_for(std::size_t count, std::size_t grain, const Body& body) {
   grain = std::max<std::size_t>(grain, 1);
-  if (inside_block || count <= grain || pool()->size() == 1) {
+  const std::shared_ptr<Pool> pool = inside_block || count <= grain ? nullptr : attractor::pool();
+  if (!pool || pool->size() == 1) {
     const bool outermost = !std::exchange(inside_block, true);
     for (std::size_t begin = 0; begin < count; begin += grain)
       body(begin, std::min(count, begin + grain));
     if (outermost) inside_block = false;
     return;
   }
-  pool()->run({&body, count, grain});
+  pool->run({&body, count, grain});
 }
 
 double parallel_sum(std::size_t count, const std::function<double(std::size_t)>& term) {

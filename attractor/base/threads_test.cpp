@@ -1,6 +1,8 @@
 #include "attractor/base/threads.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -163,6 +165,50 @@ TEST_F(Threads, TheNumberCanBeChangedAgainAndAgain) {
       parallel_for(31, 2, [&](std::size_t begin, std::size_t end) { sum += end - begin; });
       ASSERT_EQ(sum, 31U);
     }
+}
+
+TEST_F(Threads, TheNumberCanBeChangedWhileOthersWork) {
+  std::atomic<bool> done = false;
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> others;
+  for (int k = 0; k < 2; ++k)
+    others.emplace_back([&] {
+      while (!done) {
+        std::atomic<std::size_t> sum = 0;
+        parallel_for(101, 2, [&](std::size_t begin, std::size_t end) { sum += end - begin; });
+        if (sum != 101U) ++wrong;
+      }
+    });
+  for (int round = 0; round < 200; ++round) set_threads(1 + static_cast<std::size_t>(round % 4));
+  done = true;
+  for (std::thread& other : others) other.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+// A forked process has none of the threads, and must neither wait for them nor join them.
+TEST_F(Threads, AForkedProcessHasItsOwn) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer allows no threads after a fork";
+#else
+  set_threads(3);
+  parallel_for(100, 1, [](std::size_t, std::size_t) {});
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    std::atomic<std::size_t> sum = 0;
+    const bool same = threads() == 3;
+    parallel_for(100, 1, [&](std::size_t begin, std::size_t) { sum += begin; });
+    set_threads(2);
+    parallel_for(100, 1, [&](std::size_t begin, std::size_t) { sum += begin; });
+    _exit(same && sum == 2 * 4950U ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  std::atomic<std::size_t> sum = 0;
+  parallel_for(100, 1, [&](std::size_t begin, std::size_t) { sum += begin; });
+  EXPECT_EQ(sum, 4950U);
+#endif
 }
 
 TEST_F(Threads, ABlockMayWaitForTheOnesBeforeIt) {

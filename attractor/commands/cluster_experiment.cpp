@@ -84,10 +84,11 @@ PageFigure scatter_figure(const Sketch& sketch) {
   points.title = "points, coloured by cluster";
   modes.title = "modes";
   modes.colour = report::kInk;
-  rims.colour = 0xffffff;
-  points.size = 1.8, rims.size = 6, modes.size = 4.4;
+  rims.colour = report::kPaper;
+  points.size = 2.2, rims.size = 6, modes.size = 4.4;
   for (std::size_t s = 0; s < view.shown.size(); ++s) {
-    const double x = view.xyz[0][3 * s] * view.unit[0], y = view.xyz[0][3 * s + 1] * view.unit[0];
+    const double x = view.scene.xyz[0][3 * s] * view.scene.unit[0],
+                 y = view.scene.xyz[0][3 * s + 1] * view.scene.unit[0];
     if (view.shown[s] >= sketch.points) {
       add_point(rims, x, y);
       add_point(modes, x, y);
@@ -126,13 +127,14 @@ PageFigure size_figure(const Sketch& sketch) {
   } else {
     rank.low = 0;
     rank.high = static_cast<double>(count + 1);
+    rank.whole = true;
     size.low = 0;
   }
   PageFigure result =
       plot("sizes", "Sizes of the clusters", std::move(rank), std::move(size), {std::move(sizes)},
            "How many points each cluster has. A long tail of single points means outliers or a "
            "bandwidth that is too small.");
-  result.figure.height = kSquare;
+  result.figure.height = 0.9 * kSquare;  // as high as what stands beside
   return result;
 }
 
@@ -167,6 +169,24 @@ void fill(const Array& points, double bandwidth, const MeanShift& found, Json& v
   values["converged"] = found.converged();
 }
 
+std::vector<Tile> cluster_tiles(const Array& points, double bandwidth, const MeanShift& found) {
+  std::vector<Tile> all;
+  add_tile(all, "clusters", grouped(found.sizes.size()), "modes of the density");
+  if (!found.sizes.empty())
+    add_tile(all, "largest cluster", grouped(found.sizes.front()),
+             fmt::format("of {} points", grouped(points.shape[0])));
+  const auto single = std::ranges::count(found.sizes, std::size_t{1});
+  add_tile(all, "single points", grouped(static_cast<std::uint64_t>(single)),
+           "clusters of one point");
+  add_tile(all, "bandwidth", rounded(bandwidth), "β = " + rounded(1 / (bandwidth * bandwidth)));
+  add_tile(all, "points that climbed", grouped(found.seeds.size()),
+           fmt::format("in {} iterations", grouped(found.iterations)));
+  add_tile(all, "converged", yes(found.converged()),
+           found.climbing == 0 ? "every path has arrived"
+                               : fmt::format("{} paths have not arrived", grouped(found.climbing)));
+  return all;
+}
+
 void add_remarks(const Array& points, const MeanShift& found, Result& answer) {
   const std::size_t all = points.shape[0];
   if (found.seeds.size() < all)
@@ -188,12 +208,11 @@ void add_remarks(const Array& points, const MeanShift& found, Result& answer) {
 }
 
 void add_outputs(const ClusterSetup& p, std::size_t dim, const MeanShift& found, Result& answer) {
-  if (!p.labels_out.empty())
-    answer.outputs.push_back(
-        {p.labels_out,
-         {{found.labels.size()}, std::vector<double>(found.labels.begin(), found.labels.end())}});
-  if (!p.modes_out.empty())
-    answer.outputs.push_back({p.modes_out, {{found.sizes.size(), dim}, found.modes}});
+  answer.outputs.push_back(
+      {"labels",
+       p.labels_out,
+       {{found.labels.size()}, std::vector<double>(found.labels.begin(), found.labels.end())}});
+  answer.outputs.push_back({"centres", p.modes_out, {{found.sizes.size(), dim}, found.modes}});
 }
 
 std::string headline(const Array& points, double bandwidth, const MeanShift& found) {
@@ -236,6 +255,7 @@ ParameterList list(ClusterSetup& p) {
       .allow("name of a .npy file")
       .written();
   l.add("modes-out", p.modes_out, "the modes, clusters x d").allow("name of a .npy file").written();
+  l.short_help({"space", "bandwidth", "beta", "seeds", "labels-out", "modes-out"});
   return l;
 }
 
@@ -262,6 +282,7 @@ Result ask(const ClusterSetup& p, const Context& context) {
   const MeanShift found = depth::mean_shift(points.data, dim, options);
   Result answer{.title = "Clusters", .headline = headline(points, bandwidth, found)};
   fill(points, bandwidth, found, answer.values);
+  answer.tiles = cluster_tiles(points, bandwidth, found);
   answer.tables.push_back(mode_table(found));
   if (found.modes.size() <= kMostCoordinates) answer.tables.push_back(coordinate_table(found, dim));
   add_remarks(points, found, answer);

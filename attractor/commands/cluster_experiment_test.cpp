@@ -32,7 +32,7 @@ class ClusterTest : public testing::Test {
 
   /// What the answer has for a file of this name.
   static Array output(const Result& answer, const std::string& file) {
-    for (const OutputFile& one : answer.outputs)
+    for (const Output& one : answer.outputs)
       if (one.file == file) return one.array;
     ADD_FAILURE() << file << " is not among the outputs";
     return {};

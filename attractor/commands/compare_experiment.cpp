@@ -10,6 +10,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/numbers.hpp"
 #include "attractor/commands/registry.hpp"
+#include "attractor/commands/time_axis.hpp"
 #include "attractor/mean_field/distances.hpp"
 #include "attractor/space/space.hpp"
 
@@ -128,19 +129,21 @@ std::vector<double> distances(std::span<const double> a, std::span<const double>
 }
 
 PageFigure distance_figure(const Table& table) {
-  PageFigure figure{.figure = {.id = "distance", .title = "Distance of the two runs"},
-                    .caption = "Chord from each token to its partner in the other run."};
   Series mean = curve(report::kBlue, 2.4), largest = curve(report::kOrange, 1.6);
   mean.title = "mean";
   largest.title = "largest";
+  std::vector<double> times;
+  for (const std::vector<double>& row : table.rows) times.push_back(row[1]);
+  const TimeAxis time = time_axis(times);
   for (const std::vector<double>& row : table.rows) {
-    add_point(mean, row[1], row[2]);
-    add_point(largest, row[1], row[3]);
+    add_point(mean, time.at(row[1]), row[2]);
+    add_point(largest, time.at(row[1]), row[3]);
   }
-  figure.figure.panels = {{.x = {.label = "time t", .scale = report::Scale::power},
-                           .y = {.label = "distance"},
-                           .series = {mean, largest}}};
-  return figure;
+  if (table.rows.size() == 1)  // a line needs two points
+    mean.mark = largest.mark = Mark::points;
+  return plot("distance", "Distance of the two runs", time.axis, {.label = "distance", .low = 0},
+              {std::move(mean), std::move(largest)},
+              "Chord from each token to its partner in the other run.");
 }
 
 }  // namespace
@@ -179,8 +182,17 @@ Result ask(const CompareSetup& p, const Context& /*context*/) {
   Result answer{.title = "two runs"};
   const std::vector<double>&first = table.rows.front(), &last = table.rows.back();
   answer.headline =
-      fmt::format("Mean distance of partners: {:.4g} at t = {:.4g}, {:.4g} at t = {:.4g}.",
-                  first[2], first[0], last[2], last[0]);
+      fmt::format("The two runs are {} apart on average at t = {}; at t = {} they were {} apart.",
+                  rounded(last[2]), rounded(last[0]), rounded(first[0]), rounded(first[2]));
+  answer.tiles = {{"mean distance", rounded(last[2]),
+                   fmt::format("of partners at t = {}; {} at t = {}", rounded(last[0]),
+                               rounded(first[2]), rounded(first[0]))},
+                  {"largest distance", rounded(last[3]), "of partners at the end"},
+                  {"distance of means", rounded(last[4]), "of the two clouds at the end"},
+                  {"common times", grouped(table.rows.size()), "snapshots that both runs have"}};
+  if (std::isfinite(last[5]))
+    answer.tiles.push_back(
+        {"Wasserstein distance", rounded(last[5]), "of the two clouds, whoever is who"});
   answer.values["first_mean_distance"] = number(first[2]);
   answer.values["mean_distance"] = number(last[2]);
   answer.values["largest_distance"] = number(last[3]);

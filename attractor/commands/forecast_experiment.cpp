@@ -10,6 +10,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/numbers.hpp"
+#include "attractor/commands/forecast_turn.hpp"
 #include "attractor/commands/registry.hpp"
 #include "attractor/lab/number_list.hpp"
 #include "attractor/reductions/equiangular_layers.hpp"
@@ -35,7 +36,8 @@ struct Forecast {
 struct Forecasts {
   ForecastSetup setup;
   std::vector<double> levels;
-  std::vector<Forecast> all;  // in the order of schemes()
+  std::vector<Forecast> all;                 // in the order of schemes()
+  std::vector<std::optional<double>> turns;  // beta at which the one asked for just misses a level
   const Forecast& of(Normalisation n) const { return all[static_cast<std::size_t>(n)]; }
   const Forecast& asked() const { return of(setup.norm); }
 };
@@ -80,6 +82,20 @@ Forecast forecast(const ForecastSetup& p, Normalisation norm, const std::vector<
   return f;
 }
 
+std::vector<std::optional<double>> turns(const ForecastSetup& p,
+                                         const std::vector<double>& levels) {
+  std::vector<std::optional<double>> betas;
+  for (const double level : levels)
+    betas.push_back(turning_beta(
+        [&](double beta) {
+          ForecastSetup at = p;
+          at.beta = beta;
+          return meanfield::layers(problem(at, p.norm), p.step, p.depth).back().cosine >= level;
+        },
+        p.beta));
+  return betas;
+}
+
 // ---- Words.
 
 std::string title(Normalisation n) { return std::string(scheme(n).title); }
@@ -91,15 +107,31 @@ std::string passing(const Forecast& f, double level, std::size_t k) {
   return fmt::format("passes {:.6g} at layer {:.0f}", level, f.passed[k]);
 }
 
+/// The level that says most: the highest that the scheme asked for passes, or the lowest.
+std::size_t telling_level(const Forecasts& all) {
+  std::size_t telling = 0;
+  for (std::size_t k = 0; k < all.levels.size(); ++k)
+    if (!std::isnan(all.asked().passed[k])) telling = k;
+  return telling;
+}
+
+/// "The verdict turns at β = 10.4: above it the cosine stays below 0.99".
+std::string turn_words(const Forecasts& all, std::size_t k) {
+  if (!all.turns[k])
+    return fmt::format("At no β from 0 to 10^{{6}} is the verdict on {:.6g} another one",
+                       all.levels[k]);
+  const bool passes = all.asked().cosine() >= all.levels[k];
+  return fmt::format("The verdict turns at β = {}: {} it the cosine {} {:.6g} after {} layers",
+                     rounded(*all.turns[k]), *all.turns[k] > all.setup.beta ? "above" : "below",
+                     passes ? "is below" : "is above", all.levels[k], grouped(all.setup.depth));
+}
+
 std::string headline(const Forecasts& all) {
   const Forecast& asked = all.asked();
   const Normalisation other =
       asked.norm == Normalisation::post ? Normalisation::pre : Normalisation::post;
   const std::string depth = grouped(all.setup.depth);
-  // The highest level that the scheme asked for passes says most; the lowest if it passes none.
-  std::size_t telling = 0;
-  for (std::size_t k = 0; k < all.levels.size(); ++k)
-    if (!std::isnan(asked.passed[k])) telling = k;
+  const std::size_t telling = telling_level(all);
   if (all.levels.empty())
     return fmt::format(
         "With {} the mean cosine of {} tokens is {:.4g} after {} layers; with {} "
@@ -108,10 +140,10 @@ std::string headline(const Forecasts& all) {
         all.of(other).cosine());
   const double level = all.levels[telling];
   return fmt::format(
-      "With {} the mean cosine of {} tokens {} and is {} after {} layers; with {} it {}",
+      "With {} the mean cosine of {} tokens {} and is {} after {} layers; with {} it {}. {}",
       title(asked.norm), rounded(all.setup.tokens), passing(asked, level, telling),
       close_to_one(asked.cosine(), asked.layers.back().gap()), depth, title(other),
-      passing(all.of(other), level, telling));
+      passing(all.of(other), level, telling), turn_words(all, telling));
 }
 
 // ---- Values and tables.
@@ -136,6 +168,102 @@ void add_values(const Forecasts& all, Result& answer) {
   const Equiangular e = problem(all.setup, f.norm);
   v["switch_layer"] = number(e.switch_time / all.setup.step);
   v["deepnorm_scale"] = number(e.deepnorm_scale);
+  if (all.levels.empty()) return;
+  v["verdict_level"] = number(all.levels[telling_level(all)]);
+  v["turning_beta"] = number(all.turns[telling_level(all)].value_or(kNan));
+}
+
+/// beta is hardly ever known to better than this.
+constexpr double kBand = 0.1;
+constexpr double kLargestBeta = 1e6;
+
+Table band_table(const Forecasts& all) {
+  Table table{.name = "band",
+              .title = fmt::format("{} if β is {:.0f} % off: first layer above each level",
+                                   title(all.asked().norm), 100 * kBand),
+              .columns = {"beta", "cosine", "norm"},
+              .label_column = "beta_is"};
+  for (const double level : all.levels) table.columns.push_back(fmt::format("layer_at_{}", level));
+  for (const double share : {1 - kBand, 1.0, 1 + kBand}) {
+    ForecastSetup at = all.setup;
+    at.beta = std::min(share * at.beta, kLargestBeta);
+    const Forecast f = forecast(at, at.norm, all.levels);
+    std::vector<double> row = {at.beta, f.cosine(), f.layers.back().norm()};
+    row.insert(row.end(), f.passed.begin(), f.passed.end());
+    table.labels.push_back(share < 1   ? fmt::format("{:.0f} % lower", 100 * kBand)
+                           : share > 1 ? fmt::format("{:.0f} % higher", 100 * kBand)
+                                       : "as given");
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table turn_table(const Forecasts& all) {
+  Table table{.name = "turns",
+              .title = fmt::format("β at which {} ends at each level", title(all.asked().norm)),
+              .columns = {"level", "beta"}};
+  for (std::size_t k = 0; k < all.levels.size(); ++k)
+    table.rows.push_back({all.levels[k], all.turns[k].value_or(kNan)});
+  return table;
+}
+
+// ---- What to ask next.
+
+/// Tokens of which a flow takes seconds; its dimension.
+constexpr double kMostFlowTokens = 1024, kFlowDim = 64;
+
+/// Random tokens whose cosines scatter around rho0 in the same layers, or what the first layer
+/// does.
+Question next_question(const ForecastSetup& p) {
+  const bool few = p.tokens <= kMostFlowTokens && p.tokens == std::floor(p.tokens);
+  if (!few || p.rho0 < 0)
+    return {.why = "In which phase is the first layer?",
+            .command = "context",
+            .settings = {{"tokens", spelled(p.tokens)},
+                         {"rho", spelled(p.rho0)},
+                         {"gamma", fmt::format("{:.6g}", p.beta / std::log(p.tokens))}}};
+  Question flow{.why = "Do random tokens, whose cosines are not all equal, do the same?",
+                .command = "flow",
+                .settings = {{"norm", std::string(name(p.norm))},
+                             {"stepper", "layers"},
+                             {"step", spelled(p.step)},
+                             {"time", spelled(static_cast<double>(p.depth) * p.step)},
+                             {"beta", spelled(p.beta)},
+                             {"tokens", spelled(p.tokens)},
+                             {"dim", spelled(kFlowDim)},
+                             {"outputs", "8"}}};
+  // In high dimension a cap is its rim, where two tokens have the cosine of its angle, squared.
+  if (p.rho0 > 0) {
+    flow.settings.emplace_back("init", "cap");
+    flow.settings.emplace_back("cap-angle", fmt::format("{:.4f}", std::acos(std::sqrt(p.rho0))));
+  }
+  const Equiangular e = problem(p, p.norm);
+  const std::pair<const char*, double> own[] = {
+      {"alpha", e.alpha}, {"switch-time", e.switch_time}, {"deepnorm-scale", e.deepnorm_scale}};
+  for (const auto& [parameter, value] : own) {
+    const std::vector<std::string> norms = schemes_with(parameter);
+    if (std::find(norms.begin(), norms.end(), name(p.norm)) != norms.end())
+      flow.settings.emplace_back(parameter, spelled(value));
+  }
+  return flow;
+}
+
+std::vector<Tile> forecast_tiles(const Forecasts& all) {
+  const Forecast& f = all.asked();
+  std::vector<Tile> tiles;
+  add_tile(tiles, "mean cosine", close_to_one(f.cosine(), f.layers.back().gap()),
+           fmt::format("after {} layers of {}", grouped(all.setup.depth), title(f.norm)));
+  for (std::size_t k = 0; k < std::min<std::size_t>(3, all.levels.size()); ++k)
+    add_tile(tiles, fmt::format("cosine {:.6g}", all.levels[k]),
+             std::isnan(f.passed[k]) ? "not reached" : fmt::format("layer {:.0f}", f.passed[k]),
+             std::isnan(f.flow_passed[k])
+                 ? "thin layers never pass it"
+                 : fmt::format("thin layers: depth {}", rounded(f.flow_passed[k])));
+  add_tile(tiles, "thin layers", close_to_one(f.limit.cosine, 1 - f.limit.cosine),
+           "mean cosine of the flow at this depth");
+  add_tile(tiles, "residual stream", rounded(f.layers.back().norm()),
+           "length of a token at the end");
+  return tiles;
 }
 
 Table scheme_table(const Forecasts& all) {
@@ -192,14 +320,15 @@ template <class Value>
 std::vector<Series> curves(const Forecasts& all, const Value& value) {
   constexpr std::array kColours = {report::kBlue,  report::kVermillion, report::kPurple,
                                    report::kGreen, report::kOrange,     report::kSky,
-                                   report::kGrey,  report::kInk,        report::kYellow};
+                                   report::kGrey,  report::kInk};
   const Normalisation asked = first_of(all.asked().norm);
   std::size_t line = 0;
   std::vector<Series> series;
   Series emphasised;
   for (const Forecast& f : all.all) {
     if (first_of(f.norm) != f.norm) continue;
-    Series s = report::curve(kColours[line++ % kColours.size()], 1.6);
+    Series s = report::curve(kColours[line % kColours.size()], 1.6);
+    s.dashed = line++ >= kColours.size();
     s.title = all_titles(f.norm);
     const std::size_t stride = std::max<std::size_t>(1, f.layers.size() / 2000);
     for (std::size_t k = 0; k < f.layers.size(); k += stride)
@@ -217,10 +346,11 @@ std::vector<Series> curves(const Forecasts& all, const Value& value) {
 
 std::vector<PageFigure> figures(const Forecasts& all) {
   const auto last = static_cast<double>(all.setup.depth);
-  const report::Axis depth{.label = "layer", .low = 0, .high = last};
+  const report::Axis depth{.label = "layer", .low = 0, .high = last, .whole = true};
   // Collapse is an affair of the first layers: a long axis would hide it.
   report::Axis early = depth;
-  if (last > 30) early = {.label = "layer", .scale = report::Scale::log, .low = 1, .high = last};
+  if (last > 30)
+    early = {.label = "layer", .scale = report::Scale::log, .low = 1, .high = last, .whole = true};
   report::Panel cosines{
       .x = early,
       .y = {.label = "cosine", .low = std::min(0.0, all.setup.rho0), .high = 1.03},
@@ -248,8 +378,8 @@ ParameterList list(ForecastSetup& p) {
   l.group("Model");
   l.add("depth", p.depth, "number of layers").within(1, 100000);
   l.add("norm", p.norm, "the scheme to put in front; all are computed");
-  l.add("beta", p.beta, "inverse temperature of attention").within(0, 1e6);
-  l.add("tokens", p.tokens, "tokens in the context").within(2, 1e30);
+  l.add("beta", p.beta, "inverse temperature of attention").within(0, kLargestBeta);
+  l.add("tokens", p.tokens, "tokens in the context").within(2, 1e30).counts();
   l.add("rho0", p.rho0,
         "mean cosine of tokens before the first layer, at least -1/(n-1) and below 1")
       .within(-1, 1);
@@ -264,6 +394,7 @@ ParameterList list(ForecastSetup& p) {
   l.add("deepnorm-scale", p.deepnorm_scale,
         "deepnorm: factor of the residual stream, from 1e-6; 0: (2 depth)^(1/4)")
       .within(0, 1e6);
+  l.short_help({"depth", "norm", "beta", "tokens", "rho0", "step", "levels"});
   return l;
 }
 
@@ -274,12 +405,21 @@ Result ask(const ForecastSetup& p, const Context& /*context*/) {
   std::sort(all->levels.begin(), all->levels.end());
   for (const Normalisation n : every<Normalisation>())
     all->all.push_back(forecast(p, n, all->levels));
+  all->turns = turns(p, all->levels);
   Result answer{.title = "forecast of collapse", .headline = headline(*all)};
   add_values(*all, answer);
+  answer.tiles = forecast_tiles(*all);
   answer.tables = {scheme_table(*all), curve_table(*all)};
+  if (!all->levels.empty()) answer.tables.push_back(turn_table(*all));
+  if (p.beta > 0) answer.tables.push_back(band_table(*all));
   answer.remarks = {
-      "Attention alone, identity values, tokens that start with equal cosines: feed-forward blocks "
-      "and learned values are not in this forecast."};
+      "Assumed: attention alone, identity values, tokens that start with equal cosines; "
+      "feed-forward blocks and learned values are not in this forecast. One head that sees all "
+      "tokens, and the same beta in every layer.",
+      "beta is what the logits multiply a cosine with: the gain of L2 QK-norm; with RMS QK-norm "
+      "g_q g_k sqrt(d_head); without either |q| |k| / sqrt(d_head); each divided by a temperature "
+      "if there is one."};
+  answer.next = {next_question(p)};
   answer.draw = [all] { return figures(*all); };
   return answer;
 }

@@ -94,12 +94,71 @@ TEST(Forecast, ThinLayersApproachTheFlow) {
   EXPECT_NEAR(a.values["flow_cosine"].get<double>(), 0.989247041955, 1e-11);
 }
 
+// The stack at the turning beta just misses the level, and a little below it does not.
+TEST(Forecast, VerdictTurnsWhereItSays) {
+  for (const Normalisation norm : every<Normalisation>()) {
+    for (const double beta : {0.5, 30.0}) {
+      const ForecastSetup p{.depth = 24, .norm = norm, .beta = beta, .tokens = 8192};
+      const Result a = ask(p, {});
+      const Table& turns = a.tables[2];
+      ASSERT_EQ(turns.name, "turns");
+      for (const std::vector<double>& row : turns.rows) {
+        const auto end = [&](double at) {
+          ForecastSetup q = p;
+          q.beta = at;
+          q.levels = {};
+          return ask(q, {}).values["cosine"].get<double>();
+        };
+        if (std::isnan(row[1])) {  // the slowest scheme has too few layers at any beta
+          EXPECT_EQ(norm, Normalisation::ln_scaling);
+          EXPECT_LT(end(1e-6), row[0]);
+          continue;
+        }
+        EXPECT_GE(end(row[1] * (1 - 1e-9)), row[0]) << name(norm) << " " << row[0];
+        EXPECT_LT(end(row[1] * (1 + 1e-9)), row[0]) << name(norm) << " " << row[0];
+      }
+      const double level = a.values["verdict_level"].get<double>();
+      const std::size_t told = level == 0.99 ? 2 : level == 0.9 ? 1 : 0;
+      EXPECT_EQ(a.values["turning_beta"], number(turns.rows[told][1]));
+    }
+  }
+}
+
+TEST(Forecast, BandIsTheForecastOfOtherBetas) {
+  const Result a = ask({}, {});
+  const Table& band = a.tables[3];
+  ASSERT_EQ(band.name, "band");
+  ASSERT_EQ(band.rows.size(), 3U);
+  const double betas[] = {7.2, 8, 8.8};
+  for (std::size_t k = 0; k < 3; ++k) {
+    const Result b = ask({.beta = betas[k]}, {});
+    const auto row = static_cast<std::size_t>(Normalisation::pre);
+    EXPECT_NEAR(band.rows[k][0], betas[k], 1e-14);
+    EXPECT_NEAR(band.rows[k][1], b.values["cosine"].get<double>(), 1e-13);
+    EXPECT_EQ(column(band, k, "layer_at_0.99"), column(b.tables[0], row, "layer_at_0.99"));
+  }
+  EXPECT_EQ(ask({.beta = 0}, {}).tables.size(), 3U);  // ten per cent of nothing
+}
+
+TEST(Forecast, AsksWhatComesNext) {
+  EXPECT_EQ(ask({.depth = 12, .tokens = 1000}, {}).next.at(0).words(),
+            "attractor flow --norm pre --stepper layers --step 1 --time 12 --beta 8 --tokens 1000 "
+            "--dim 64 --outputs 8 --init cap --cap-angle 1.2490");
+  EXPECT_EQ(ask({.norm = Normalisation::ngpt, .tokens = 1000, .rho0 = 0}, {}).next.at(0).words(),
+            "attractor flow --norm ngpt --stepper layers --step 1 --time 96 --beta 8 --tokens 1000 "
+            "--dim 64 --outputs 8 --alpha 0.25");
+  EXPECT_EQ(ask({.tokens = 1e6, .rho0 = 0.5}, {}).next.at(0).words(),
+            "attractor context --tokens 1000000 --rho 0.5 --gamma 0.579059");
+}
+
 TEST(Forecast, HeadlineInWords) {
   ForecastSetup p = of_table(Normalisation::pre);
   p.levels = {0.5, 0.8, 0.99};
   const std::string text = ask(p, {}).headline;
   EXPECT_SAYS(text, "With pre-norm the mean cosine of 8 tokens passes 0.8 at layer 8");
   EXPECT_SAYS(text, "with post-norm it passes 0.8 at layer");
+  EXPECT_SAYS(text, "The verdict turns at β = ");
+  EXPECT_SAYS(text, "above it the cosine is below 0.8 after 10 layers");
   p.levels = {0.95};
   EXPECT_SAYS(ask(p, {}).headline, "stays below 0.95");
   p.rho0 = 0.96;

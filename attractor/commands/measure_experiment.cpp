@@ -5,10 +5,13 @@
 
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "attractor/base/error.hpp"
+#include "attractor/commands/flow/flow_figures.hpp"
 #include "attractor/commands/flow/flow_numbers.hpp"
+#include "attractor/commands/flow/flow_page.hpp"
 #include "attractor/commands/registry.hpp"
 #include "attractor/lab/flow/flow_experiment.hpp"
 #include "attractor/observe/observation.hpp"
@@ -62,6 +65,38 @@ FlowSetup at_rest(const MeasureSetup& p) {
   return flow;
 }
 
+std::vector<Tile> measure_tiles(const FlowRecord& record) {
+  const observe::Observation& o = record.series.back();
+  std::vector<Tile> all;
+  add_tile(all, "clusters", rounded(o.clusters), "neighbours " + closeness_words(record));
+  add_tile(all, "mean cosine", close_to_one(o.mean_cosine, o.one_minus_mean_cosine),
+           "of all pairs");
+  add_tile(all, "effective rank", rounded(o.effective_rank),
+           fmt::format("directions that tokens use, of {}", grouped(record.dim)));
+  add_tile(all, "attention entropy", rounded(o.attention_entropy), "nats, mean over tokens");
+  if (std::isfinite(o.energy_ratio))
+    add_tile(all, "energy", close_to_one(o.energy_ratio, 1 - o.energy_ratio),
+             "of the largest possible");
+  else
+    add_tile(all, "ln energy", rounded(o.log_energy), "of interaction");
+  add_tile(all, "order parameter", rounded(o.order_parameter), "length of the mean token");
+  return all;
+}
+
+/// The tokens, and the cosines of their pairs.
+std::vector<PageFigure> pictures(const FlowRecord& record) {
+  std::vector<PageFigure> all;
+  for (PageFigure& figure : flow_figures(record, flow_view(record)))
+    if (figure.figure.id == "tokens" || figure.figure.id == "histogram") {
+      figure.figure.width = kHalf;
+      figure.figure.height = kHalf - 20;
+      figure.wide = figure.beside = false;
+      for (Panel& panel : figure.figure.panels) panel.title.clear();
+      all.push_back(std::move(figure));
+    }
+  return all;
+}
+
 Result ask(const MeasureSetup& p, const Context& context) {
   check_setup(p);
   if (!p.tokens.given()) throw Error("tokens is empty; name a .npy or HDF5 file of n x d numbers");
@@ -80,6 +115,9 @@ Result ask(const MeasureSetup& p, const Context& context) {
     if (column.name != "time" && column.name != "log10_time" && column.name != "layer_cosine")
       answer.values[column.name] = all[column.name];
   for (const ObservableName& own : record.observables) answer.values[own.name] = all[own.name];
+  answer.tiles = measure_tiles(record);
+  const auto shown = std::make_shared<const FlowRecord>(record);
+  answer.draw = [shown] { return pictures(*shown); };
   return answer;
 }
 

@@ -2,24 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
-#include "attractor/report/html.hpp"
+#include "attractor/report/markup.hpp"
 
 namespace attractor::lab {
 
 using report::html_markup;
 
-double entries(const std::vector<Series>& series) {
-  return static_cast<double>(std::count_if(series.begin(), series.end(),
-                                           [](const Series& s) { return !s.title.empty(); }));
-}
-
 PageFigure plot(std::string id, std::string title, report::Panel panel, std::string caption) {
-  PageFigure result{.figure = {.id = std::move(id), .title = std::move(title), .width = kHalf},
+  PageFigure result{.figure = {.id = std::move(id), .title = std::move(title)},
                     .caption = std::move(caption)};
-  result.figure.height = kPlot + kEntry * entries(panel.series);
+  result.figure.width = kHalf;
+  result.figure.height = kPlot;
   result.figure.panels = {std::move(panel)};
   return result;
 }

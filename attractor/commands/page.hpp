@@ -1,14 +1,16 @@
-// What a page shows beside values, tables and figures, as data: tiles, warnings, a picture,
+// What a page shows beside tables and figures, as data: tiles, warnings, a moving picture,
 // sections. Words and HTML only; drawing/page_file.hpp lays it out and writes it. Text is markup of
-// figures (report/figure.hpp) unless it says HTML or plain.
+// figures (report/markup.hpp) unless it says HTML or plain.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "attractor/lab/words.hpp"
 #include "attractor/report/figure.hpp"
+#include "attractor/report/scene.hpp"
 
 namespace attractor::lab {
 
@@ -28,25 +30,25 @@ struct PageFigure {
   report::Figure figure;
   std::string caption;  // one or two sentences: how to read it
   bool wide = false;    // takes the whole width of a page
-  bool beside = false;  // stands beside the picture of the page
+  bool beside = false;  // stands beside the moving picture of the page
 };
 
-/// Widths of figures that stand beside another or alone, height of a panel, and of each entry of
-/// its legend: pixels.
-inline constexpr double kHalf = 560, kWide = 1120, kPlot = 330, kEntry = 17;
+/// Widths of figures that stand beside another or alone, and height of a panel: pixels.
+inline constexpr double kHalf = 530, kWide = 1100, kPlot = 300;
 inline constexpr double kSquare = 520;  // height of a panel whose axes have one scale
 
-/// How many of them a legend lists.
-double entries(const std::vector<Series>& series);
 /// One panel, of half the width.
 PageFigure plot(std::string id, std::string title, Panel panel, std::string caption);
 PageFigure plot(std::string id, std::string title, Axis x, Axis y, std::vector<Series> series,
                 std::string caption);
 
-/// A named value; `more` stands below in small letters.
+/// A number that matters: a page has at most six of them.
 struct Tile {
-  std::string name, value, more{};  // name: plain
+  std::string name;  // plain
+  std::string value;
+  std::string more;  // what it is or what to hold it against, in a few words
 };
+inline constexpr std::size_t kMostTiles = 6;
 
 struct Section {
   std::string heading, html;  // heading: plain
@@ -54,12 +56,11 @@ struct Section {
 
 struct Page {
   std::vector<Tile> tiles{};
-  bool roomy = true;                    // tiles are wide
-  std::vector<std::string> warnings{};  // below them
-  std::string picture{};                // HTML, to look at and to play with
-  std::string picture_note{};           // above it
-  std::vector<Section> sections{};      // after the figures
-  std::vector<Section> closing{};       // after the command that repeats the run
+  std::vector<std::string> warnings{};   // what must not be overlooked
+  std::optional<report::Scene> scene{};  // to look at and to play with
+  std::string scene_note{};              // above it
+  std::vector<Section> sections{};       // after the figures
+  std::vector<Section> closing{};        // after the command that repeats the run
 };
 
 /// HTML of cells in markup, the first row being the head. marked: a row that stands out.

@@ -92,9 +92,41 @@ Table curves(const PhaseSetup& p, const BatchPlan& plan, const BatchResult& r) {
   return table;
 }
 
+std::vector<Tile> phase_tiles(const PhaseSetup& p, const BatchPlan& plan,
+                              const Table& curve_table) {
+  const std::vector<double>& last = curve_table.rows.back();
+  const std::string at = fmt::format("at β = {:.4g}", last[0]);
+  std::vector<Tile> all;
+  add_tile(all, "pairs that have met", fmt::format("{:.3g} %", 100 * last[3]),
+           fmt::format("± {:.2g} %, {}, t = {:.4g}", 100 * last[4], at, end_of(p)));
+  add_tile(all, "half of all pairs", std::isnan(last[1]) ? "not yet" : "t = " + rounded(last[1]),
+           at);
+  if (std::isfinite(last[2]))
+    add_tile(all, "equiangular tokens", "t = " + rounded(last[2]),
+             fmt::format("reach cosine {} {}", p.threshold, at));
+  add_tile(all, "systems", grouped(p.replicates * plan.betas.size()),
+           fmt::format("{} for each β", grouped(p.replicates)));
+  return all;
+}
+
+/// One temperature: a curve instead of a map.
+PageFigure fraction_figure(const PhaseSetup& p, const BatchPlan& plan, const BatchResult& r) {
+  Series share = curve(report::kBlue, 2.4);
+  add_point(share, 0, 0);
+  for (std::size_t k = 0; k < plan.outputs.size(); ++k)
+    add_point(share, plan.outputs[k], r.mean_at(0, k));
+  return plot(
+      "phase", "Which pairs have met", {.label = "time t"},
+      {.label = "share of pairs", .low = 0, .high = 1.04}, {std::move(share)},
+      fmt::format("Share of pairs with cosine at least {}, mean of {} systems of {} tokens in "
+                  "dimension {}.",
+                  p.threshold, grouped(p.replicates), grouped(p.tokens), grouped(p.dim)));
+}
+
 std::vector<PageFigure> figures(const PhaseSetup& p, const BatchPlan& plan, const BatchResult& r,
                                 const Table& curve_table) {
-  if (plan.betas.size() < 2 || plan.outputs.size() < 2) return {};
+  if (plan.outputs.size() < 2) return {};
+  if (plan.betas.size() < 2) return {fraction_figure(p, plan, r)};
   report::Heat heat{.x = plan.betas, .y = plan.outputs, .value = {}, .label = "fraction of pairs"};
   for (std::size_t k = 0; k < plan.outputs.size(); ++k)
     for (std::size_t b = 0; b < plan.betas.size(); ++b) heat.value.push_back(r.mean_at(b, k));
@@ -106,12 +138,14 @@ std::vector<PageFigure> figures(const PhaseSetup& p, const BatchPlan& plan, cons
                       .y = {.label = "time t"},
                       .heat = std::move(heat),
                       .series = {std::move(theory)}};
-  report::Figure figure{.id = "phase", .title = "", .panels = {std::move(panel)}, .height = 480};
-  return {{std::move(figure),
+  PageFigure figure =
+      plot("phase", "Which pairs have met", std::move(panel),
            fmt::format("Share of pairs with cosine at least {}, mean of {} systems of {} tokens in "
                        "dimension {}; the line is where equiangular tokens reach that cosine.",
-                       p.threshold, p.replicates, p.tokens, p.dim),
-           true}};
+                       p.threshold, grouped(p.replicates), grouped(p.tokens), grouped(p.dim)));
+  figure.figure.width = 640;
+  figure.figure.height = 460;
+  return {std::move(figure)};
 }
 
 }  // namespace
@@ -139,6 +173,7 @@ ParameterList list(PhaseSetup& p) {
   l.add("first-replicate", p.first_replicate,
         "number of the first start: parts of one diagram share a seed")
       .within(0, 1e15);
+  l.short_help({"dynamics", "tokens", "dim", "beta", "time", "replicates", "seed"});
   return l;
 }
 
@@ -147,13 +182,18 @@ Result ask(const PhaseSetup& p, const Context& context) {
   const BatchPlan plan = plan_of(p, context);
   const BatchResult r = run_batch(plan);
   Result answer{.title = "Phase diagram", .headline = {}};
-  if (r.stopped) return answer;
+  if (r.stopped) answer.interrupted = "between two batches of systems";
   const Table curve_table = curves(p, plan, r);
   const std::vector<double>& last = curve_table.rows.back();
   answer.headline = fmt::format(
-      "{} systems of {} tokens in dimension {} for each of {} inverse temperatures: at t = {:.4g}, "
-      "β = {:.4g} a share {:.4g} ± {:.2g} of all pairs has met.",
-      p.replicates, p.tokens, p.dim, plan.betas.size(), end_of(p), last[0], last[3], last[4]);
+      "{:.3g} ± {:.2g} % of all pairs have met by t = {:.4g} at β = {:.4g}: {} systems of {} "
+      "tokens in "
+      "dimension {}{}",
+      100 * last[3], 100 * last[4], end_of(p), last[0], grouped(p.replicates), grouped(p.tokens),
+      grouped(p.dim),
+      plan.betas.size() > 1 ? fmt::format(" for each of {} inverse temperatures", plan.betas.size())
+                            : "");
+  answer.tiles = phase_tiles(p, plan, curve_table);
   answer.values["end_time"] = end_of(p);
   answer.values["final_fraction"] = number(last[3]);
   answer.values["final_error"] = number(last[4]);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "attractor/base/error.hpp"
+#include "attractor/lab/parameter_facts.hpp"
 
 namespace attractor::lab {
 
@@ -48,6 +49,16 @@ const Command& command_named(const std::string& name) {
       fmt::format("command '{}' cannot be swept; allowed: {}", name, fmt::join(names, ", ")));
 }
 
+Json described_commands() {
+  Json all = Json::array();
+  for (const Command& c : commands())
+    all.push_back({{"name", c.name},
+                   {"about", c.about},
+                   {"examples", c.examples},
+                   {"parameters", described(c.make()->parameters())}});
+  return all;
+}
+
 Call call_of(const Command& command, Request& now, Request& usual) {
   return {
       .program = "attractor " + command.name, .now = now.parameters(), .usual = usual.parameters()};
@@ -58,6 +69,11 @@ std::unique_ptr<Request> request_of(const Command& command, const Settings& sett
   const ParameterList parameters = request->parameters();
   for (const auto& [name, text] : settings) find(parameters, name).set(text);
   return request;
+}
+
+void Request::observe(observe::Observable own) {
+  throw Error(
+      fmt::format("'{}' cannot be measured: only flow takes observables of its caller", own.name));
 }
 
 void prepare(Request& request, const std::vector<std::string>& given) {

@@ -17,6 +17,7 @@
 
 #include "attractor/commands/result.hpp"
 #include "attractor/lab/context.hpp"
+#include "attractor/observe/observables.hpp"
 
 namespace attractor::lab {
 
@@ -28,6 +29,8 @@ class Request {
   virtual ParameterList parameters() = 0;
   /// All ranks work on this one together, from prepare() on; only where Command::on_ranks says so.
   virtual void share() {}
+  /// Before prepare(): measures this as well. Throws Error where nothing is measured on the way.
+  virtual void observe(observe::Observable own);
   /// All that can be refused before work begins is refused here, and what the check made is what
   /// runs. given: the parameters that were set. Throws Error.
   virtual void prepare(const std::vector<std::string>& /*given*/) {}
@@ -53,6 +56,9 @@ const std::vector<Command>& commands();
 /// Throws Error naming all commands if there is none of this name.
 const Command& command_named(const std::string& name);
 
+/// All of them for other front ends: [{"name", "about", "examples", "parameters": described()}].
+Json described_commands();
+
 /// What the parameters were set to, as a run directory and a page repeat it.
 Call call_of(const Command& command, Request& now, Request& usual);
 
@@ -72,8 +78,6 @@ std::unique_ptr<Request> ask_request() {
   return std::make_unique<AskRequest<Setup>>();
 }
 
-/// Name of a parameter, its text.
-using Settings = std::vector<std::pair<std::string, std::string>>;
 /// With these settings; throws Error on a name or a value that is not allowed.
 std::unique_ptr<Request> request_of(const Command& command, const Settings& settings);
 

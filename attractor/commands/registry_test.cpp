@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <set>
 #include <string>
@@ -10,6 +11,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/commands/flow/flow_result.hpp"
 #include "attractor/lab/flow/flow_experiment.hpp"
+#include "attractor/report/collected_arrays.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace attractor::lab {
@@ -42,6 +44,18 @@ TEST(Commands, TakeTheirOwnDefaultsBack) {
   }
 }
 
+// What most users want: some of it, and never what only a few do.
+TEST(Commands, SayWhatShortHelpShows) {
+  for (const Command& command : commands()) {
+    const std::unique_ptr<Request> request = command.make();
+    const ParameterList list = request->parameters();
+    const auto shown =
+        std::count_if(list.begin(), list.end(), [](const Parameter& p) { return p.common; });
+    EXPECT_GE(shown, 2) << command.name;
+    EXPECT_LE(shown, 13) << command.name;
+  }
+}
+
 TEST(Commands, RepeatWhatWasSetAndNothingElse) {
   const Command& command = command_named("cluster");
   const auto now =
@@ -50,6 +64,59 @@ TEST(Commands, RepeatWhatWasSetAndNothingElse) {
   EXPECT_EQ(call_of(command, *now, *usual).command(),
             "attractor cluster 'my points.npy' --space sphere --beta 20");
   EXPECT_EQ(call_of(command, *usual, *usual).command(), "attractor cluster");
+}
+
+TEST(Commands, FlowMeasuresWhatItsCallerAdds) {
+  const Command& command = command_named("flow");
+  const auto request = request_of(command, {{"tokens", "20"}, {"beta", "20"}, {"time", "50"}});
+  std::vector<std::size_t> originals;
+  request->observe(
+      {"first", "the first coordinate of the first token", [&](const observe::TokenView& v) {
+         originals.push_back(v.originals().size());
+         return v.originals()[0];
+       }});
+  prepare(*request, {"tokens", "beta", "time"});
+  const Result result = request->run({});
+  CollectedArrays all;
+  result.arrays(all);
+  std::vector<double> measured, positions;
+  for (const auto& [path, data] : all.arrays) {
+    if (path == "/series/first") measured = std::get<std::vector<double>>(data.values);
+    if (path == "/snapshots/positions") positions = std::get<std::vector<double>>(data.values);
+  }
+  ASSERT_EQ(measured.size(), 101U);
+  EXPECT_EQ(measured.front(), positions.front());
+  EXPECT_EQ(measured.back(), positions[positions.size() - 60]);
+  // Tokens coalesce on the way; who measures sees all of them.
+  EXPECT_LT(result.values.at("distinct_tokens").get<int>(), 20);
+  for (const std::size_t numbers : originals) EXPECT_EQ(numbers, 60U);
+  EXPECT_EQ(result.values.at("first").get<double>(), measured.back());
+  const auto again = request_of(command, {});
+  again->observe({"clusters", "", [](const observe::TokenView&) { return 0.0; }});
+  EXPECT_SAYS(refusal([&] { prepare(*again, {}); }), "'clusters' exists already");
+  EXPECT_SAYS(refusal([] {
+                command_named("stability").make()->observe({"mine", "", {}});
+              }),
+              "'mine' cannot be measured");
+}
+
+TEST(Commands, AFlowThatWasStoppedShowsHowFarItCame) {
+  const auto request = request_of(command_named("flow"), {{"time", "1000"}});
+  prepare(*request, {"time"});
+  int asked = 0;
+  const Result result = request->run({.stop = [&] { return ++asked > 300; }});
+  EXPECT_SAYS(result.interrupted, "at t = ");
+  EXPECT_EQ(result.not_delivered, "");
+  EXPECT_EQ(result.values.at("status").get<std::string>(), "interrupted");
+  CollectedArrays all;
+  result.arrays(all);
+  for (const auto& [path, data] : all.arrays)
+    if (path == "/series/time") {
+      const auto& times = std::get<std::vector<double>>(data.values);
+      EXPECT_GT(times.back(), 0);
+      EXPECT_LT(times.back(), 1000);
+      EXPECT_EQ(times.back(), result.values.at("time").get<double>());
+    }
 }
 
 TEST(Commands, ThatOnlyTestARunAreNotPartOfIt) {

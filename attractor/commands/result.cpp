@@ -7,11 +7,13 @@
 #include <utility>
 
 #include "attractor/base/version.hpp"
+#include "attractor/lab/wrap.hpp"
 
 namespace attractor::lab {
 namespace {
 
-constexpr std::size_t kShownRows = 60;  // of a table, in text and page
+constexpr std::size_t kShownRows = 60;    // of a table, in text and page
+constexpr std::size_t kShownNumbers = 4;  // of a list, among the values of a page
 
 std::string plain_number(double value) {
   return std::isfinite(value) ? fmt::format("{:.10g}", value) : "-";
@@ -28,11 +30,6 @@ std::string words(const Json& value) {
   std::string text;
   for (const Json& item : value) text += (text.empty() ? "" : "  ") + words(item);
   return text;
-}
-
-std::string spaced(std::string name) {
-  std::replace(name.begin(), name.end(), '_', ' ');
-  return name;
 }
 
 /// Markup of figures as plain text: 10^{12} becomes 10^12.
@@ -57,37 +54,90 @@ Json table_json(const Table& table) {
   return rows;
 }
 
+bool is_identifier(const std::string& text) {
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+std::string cell(const Table& table, std::size_t column, double value) {
+  const bool flag = std::find(table.yes_no.begin(), table.yes_no.end(), table.columns[column]) !=
+                    table.yes_no.end();
+  if (flag && std::isfinite(value)) return yes(value != 0);
+  return std::isfinite(value) ? fmt::format("{:.7g}", value) : "-";
+}
+
 }  // namespace
+
+std::string spaced(std::string name) {
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
+void add_tile(std::vector<Tile>& tiles, std::string name, std::string value, std::string more) {
+  if (value.empty() || value == "–") return;
+  tiles.push_back({std::move(name), std::move(value), std::move(more)});
+}
 
 std::vector<std::vector<std::string>> cells(const Table& table) {
   std::vector<std::vector<std::string>> lines(1);
   const bool labelled = !table.label_column.empty();
+  const std::vector<std::string>& labels =
+      table.shown_labels.empty() ? table.labels : table.shown_labels;
+  std::vector<std::size_t> columns;
+  for (std::size_t c = 0; c < table.columns.size(); ++c)
+    if (table.rows.empty() || std::any_of(table.rows.begin(), table.rows.end(),
+                                          [c](const auto& row) { return std::isfinite(row[c]); }))
+      columns.push_back(c);
   if (labelled) lines[0].push_back(spaced(table.label_column));
-  for (const std::string& column : table.columns) lines[0].push_back(spaced(column));
+  for (const std::size_t c : columns) lines[0].push_back(spaced(table.columns[c]));
   for (std::size_t r = 0; r < std::min(kShownRows, table.rows.size()); ++r) {
     std::vector<std::string>& line = lines.emplace_back();
-    if (labelled) line.push_back(table.labels[r]);
-    for (const double value : table.rows[r])
-      line.push_back(std::isfinite(value) ? fmt::format("{:.7g}", value) : "-");
+    if (labelled) line.push_back(is_identifier(labels[r]) ? spaced(labels[r]) : labels[r]);
+    for (const std::size_t c : columns) line.push_back(cell(table, c, table.rows[r][c]));
   }
   return lines;
 }
 
 namespace {
 
-std::string table_text(const Table& table) {
-  const auto lines = cells(table);
-  std::vector<std::size_t> width(lines[0].size(), 0);
-  for (const auto& line : lines)
-    for (std::size_t c = 0; c < line.size(); ++c) width[c] = std::max(width[c], line[c].size());
-  std::string text = fmt::format("\n{}\n", plain(table.title));
+using Cells = std::vector<std::vector<std::string>>;
+
+/// Some columns of a table, the first of them in front of each part.
+std::string part_text(const Cells& lines, const std::vector<std::size_t>& widths,
+                      const std::vector<std::size_t>& shown, bool labelled) {
+  std::string text;
   for (const auto& line : lines) {
     text += " ";
-    for (std::size_t c = 0; c < line.size(); ++c)
-      text += c == 0 && !table.label_column.empty() ? fmt::format(" {:<{}}", line[c], width[c])
-                                                    : fmt::format("  {:>{}}", line[c], width[c]);
+    for (const std::size_t c : shown) {
+      const std::string space(widths[c] - columns(line[c]), ' ');
+      text += c == 0 && labelled ? " " + line[c] + space : "  " + space + line[c];
+    }
+    while (text.ends_with(' ')) text.pop_back();
     text += "\n";
   }
+  return text;
+}
+
+std::string table_text(const Table& table, std::size_t width) {
+  const Cells lines = cells(table);
+  std::vector<std::size_t> widths(lines[0].size(), 0);
+  for (const auto& line : lines)
+    for (std::size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], columns(line[c]));
+  std::string text = fmt::format("\n{}\n", wrapped(plain(table.title), 0, width));
+  const bool labelled = !table.label_column.empty();
+  std::vector<std::size_t> shown = {0};
+  std::size_t used = widths[0] + 3;
+  for (std::size_t c = 1; c < widths.size(); ++c) {
+    if (width > 0 && shown.size() > 1 && used + widths[c] + 2 > width) {
+      text += part_text(lines, widths, shown, labelled) + "\n";
+      shown = {0};
+      used = widths[0] + 3;
+    }
+    shown.push_back(c);
+    used += widths[c] + 2;
+  }
+  text += part_text(lines, widths, shown, labelled);
   if (table.rows.size() > kShownRows)
     text += fmt::format("  ... {} rows in all; JSON has them\n", table.rows.size());
   return text;
@@ -106,10 +156,21 @@ void write_table(const Table& table, Archive& file) {
 
 }  // namespace
 
+std::string Question::words() const {
+  std::string text = "attractor " + command;
+  for (const auto& [name, value] : settings)
+    text += value == "true" ? " --" + name : fmt::format(" --{} {}", name, shell_word(value));
+  return text;
+}
+
 Json summary(const Result& answer, const Call& call, double wall_seconds) {
   Json json = answer.values;
   for (const Table& table : answer.tables) json[table.name] = table_json(table);
   json["remarks"] = answer.remarks;
+  if (!answer.next.empty()) {
+    json["next"] = Json::array();
+    for (const Question& question : answer.next) json["next"].push_back(question.words());
+  }
   if (!answer.not_delivered.empty()) json["not_delivered"] = answer.not_delivered;
   json["version"] = kVersion;
   json["command"] = call.command();
@@ -118,27 +179,37 @@ Json summary(const Result& answer, const Call& call, double wall_seconds) {
   return json;
 }
 
-std::string text(const Result& answer) {
+std::string text(const Result& answer, std::size_t width) {
   if (!answer.words.empty()) return answer.words;
-  std::string result = plain(answer.headline) + "\n\n";
-  std::size_t width = 0;
-  for (const auto& [name, value] : answer.values.items()) width = std::max(width, name.size());
+  std::string result = wrapped(plain(answer.headline), 0, width) + "\n\n";
+  std::size_t longest = 0;
+  for (const auto& [name, value] : answer.values.items()) longest = std::max(longest, name.size());
   for (const auto& [name, value] : answer.values.items()) {
     const std::string shown = words(value);
-    if (!shown.empty()) result += fmt::format("  {:<{}}  {}\n", spaced(name), width, shown);
+    if (!shown.empty())
+      result +=
+          fmt::format("  {:<{}}  {}\n", spaced(name), longest, wrapped(shown, longest + 4, width));
   }
   for (const Table& table : answer.tables)
-    if (!table.only_data) result += table_text(table);
-  for (const std::string& remark : answer.remarks) result += "\nNote: " + remark + "\n";
+    if (!table.only_data) result += table_text(table, width);
+  for (const std::string& remark : answer.remarks)
+    result += "\n" + wrapped("Note: " + remark, 0, width) + "\n";
+  for (const Question& question : answer.next)
+    result +=
+        fmt::format("\n{}\n  {}\n", wrapped("Next: " + question.why, 0, width), question.words());
   return result;
 }
 
-std::vector<Tile> tiles(const Result& answer) {
-  std::vector<Tile> all;
+std::vector<std::pair<std::string, std::string>> value_words(const Result& answer) {
+  std::vector<std::pair<std::string, std::string>> all;
   for (const auto& [name, value] : answer.values.items()) {
+    const bool nested = std::any_of(value.begin(), value.end(), [](const Json& item) {
+      return item.is_object() || item.is_array();
+    });
+    if (value.is_null() || value.is_object() || nested || value.size() > kShownNumbers) continue;
     const bool real = value.is_number_float();
     const std::string shown = real ? rounded(value.get<double>()) : words(value);
-    if (!shown.empty() && !value.is_array()) all.push_back({spaced(name), shown});
+    if (!shown.empty()) all.emplace_back(spaced(name), shown);
   }
   return all;
 }

@@ -6,6 +6,7 @@
 
 #include "attractor/drawing/page_file.hpp"
 #include "attractor/files/hdf5.hpp"
+#include "attractor/lab/wrap.hpp"
 #include "tests/support/page_test.hpp"
 
 namespace attractor::lab {
@@ -78,14 +79,49 @@ TEST_F(ResultTest, TextLeavesOutWhatIsTooLongToRead) {
   EXPECT_TRUE(has(shown, "Note: a remark with <tags>")) << shown;
 }
 
+TEST_F(ResultTest, TextFitsTheTerminal) {
+  Table& wide = result_.tables.emplace_back(Table{.name = "wide", .title = "A wide table"});
+  wide.label_column = "β";
+  wide.labels = {"γ", "ten"};
+  for (int c = 0; c < 12; ++c) wide.columns.push_back("column_" + std::to_string(c));
+  wide.rows = {std::vector<double>(12, 0.125), std::vector<double>(12, -123456)};
+  result_.remarks = {"a remark that is far too long for a terminal of forty columns only"};
+  for (const std::size_t width : {40U, 60U, 80U}) {
+    const std::string shown = text(result_, width);
+    for (std::size_t begin = 0; begin < shown.size();) {
+      const std::size_t end = shown.find('\n', begin);
+      const std::string line = shown.substr(begin, end - begin);
+      EXPECT_LE(columns(line), width) << line;
+      EXPECT_FALSE(line.ends_with(' ')) << line;
+      begin = end + 1;
+    }
+    EXPECT_TRUE(has(shown, "column 11")) << shown;
+  }
+  // Each part says whose rows they are.
+  EXPECT_TRUE(has(text(result_, 40), "\n\n  β    column 3  column 4  column 5\n  γ       0.125"))
+      << text(result_, 40);
+  EXPECT_TRUE(has(text(result_), "column 0  column 1  column 2  column 3  column 4"));
+}
+
+TEST_F(ResultTest, SaysWhatToAskNext) {
+  result_.next = {{.why = "Is it so?",
+                   .command = "flow",
+                   .settings = {{"norm", "pre"}, {"verify", "true"}, {"out", "a b"}}}};
+  EXPECT_TRUE(
+      has(text(result_), "\nNext: Is it so?\n  attractor flow --norm pre --verify --out 'a b'\n"));
+  EXPECT_EQ(summary(result_, call_, 0)["next"].at(0),
+            "attractor flow --norm pre --verify --out 'a b'");
+  result_.next.clear();
+  EXPECT_FALSE(summary(result_, call_, 0).contains("next"));
+}
+
 TEST_F(ResultTest, PageIsEscapedAndTheFilesHoldEverything) {
   result_.draw = [] { return std::vector<PageFigure>(); };
-  const std::string page = without_gnuplot([&] { write_result(result_, call_, 1, directory_); });
+  const std::string page = written([&] { write_result(result_, call_, 1, directory_); });
   EXPECT_TRUE(has(page, "Growth is 10<sup>12</sup> &amp; more."));
   EXPECT_TRUE(has(page, "a remark with &lt;tags&gt;"));
   EXPECT_TRUE(has(page, "a&lt;b"));
   EXPECT_TRUE(has(page, "<td>post</td><td>2.5</td>"));
-  EXPECT_TRUE(has(page, "gnuplot was not found"));
   EXPECT_FALSE(has(page, "Curve"));
   const Hdf5Reader file(directory_ / "result.h5");
   EXPECT_EQ(file.read("/levels/log_time").data[0], 2.5);
@@ -98,7 +134,7 @@ TEST_F(ResultTest, PageIsEscapedAndTheFilesHoldEverything) {
 TEST_F(ResultTest, WhatWasNotDeliveredIsSaidEverywhere) {
   result_.not_delivered = "cannot resolve; use more modes";
   EXPECT_EQ(summary(result_, call_, 0)["not_delivered"], "cannot resolve; use more modes");
-  const std::string page = without_gnuplot([&] { write_result(result_, call_, 1, directory_); });
+  const std::string page = written([&] { write_result(result_, call_, 1, directory_); });
   EXPECT_TRUE(has(page, "cannot resolve; use more modes"));
 }
 

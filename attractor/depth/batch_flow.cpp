@@ -8,6 +8,7 @@
 #include <span>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/space/space.hpp"
@@ -95,12 +96,13 @@ void draw_start(const BatchPlan& plan, std::uint64_t system, std::span<double> t
   }
 }
 
-// Systems for about half a second of one core and at most 64 MB of tokens.
+// Systems for about an eighth of a second of one core, since who waits may stop between batches
+// only, and at most 64 MB of tokens.
 std::size_t batch_size(const BatchPlan& plan, std::uint64_t steps) {
   const auto n = static_cast<double>(plan.tokens);
   const double dim = std::min(n, static_cast<double>(plan.dim));
   const double seconds = 0.05e-9 * n * n * (6 + 2 * dim) * static_cast<double>(steps + 1);
-  const double most = std::min(0.5 / seconds, 64e6 / (8 * n * dim));
+  const double most = std::min(0.125 / seconds, 64e6 / (8 * n * dim));
   return 64 * static_cast<std::size_t>(std::clamp(most / 64, 1.0, 1024.0));
 }
 
@@ -193,8 +195,8 @@ BatchResult run_batch(const BatchPlan& plan) {
     if (result.stopped) break;
   }
   for (const Moments& m : moments) {
-    result.mean.push_back(m.mean);
-    result.error.push_back(m.error());
+    result.mean.push_back(m.count > 0 ? m.mean : kNan);
+    result.error.push_back(m.count > 0 ? m.error() : kNan);
   }
   for (std::size_t k = 0; k < moments.size(); k += result.outputs)
     result.replicates.push_back(static_cast<std::size_t>(moments[k].count));

@@ -101,7 +101,7 @@ ProgramResult run_program(const std::string& name, const std::vector<std::string
   ::posix_spawn_file_actions_adddup2(&actions, ::fileno(in.get()), STDIN_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, ::fileno(out.get()), STDOUT_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, ::fileno(err.get()), STDERR_FILENO);
-  // In a process group of its own: Ctrl-C is for us, and gnuplot's handler may hang on it.
+  // In a process group of its own: Ctrl-C is for us.
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);

@@ -1,14 +1,16 @@
 // HDF5 files: what Attractor writes for others, and arrays of numbers others wrote.
 // A file is built in memory and lands on disk whole or not at all; it holds no time stamps, so
 // equal content is equal bytes. The reader takes float and integer datasets as doubles and follows
-// no link into another file. It compares declared sizes with the file before it takes memory, yet
-// the HDF5 library itself parses the file: it is no sandbox. Calls may come from any one thread at
-// a time.
+// no link into another file. It compares declared sizes with the file before it takes memory, and
+// the library parses the file in a process apart, with limits of time and memory: a damaged file is
+// an Error. Calls may come from any one thread at a time.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +20,9 @@
 #include "attractor/report/archive.hpp"
 
 namespace attractor {
+
+class Apart;
+class Channel;
 
 /// Strings are padded with NUL to the longest of their list.
 class Hdf5Writer final : public Archive {
@@ -55,7 +60,9 @@ class Hdf5Writer final : public Archive {
 
 class Hdf5Reader {
  public:
-  explicit Hdf5Reader(const std::filesystem::path& source);
+  /// `patience`: seconds that the library may take for one answer before the file counts as
+  /// damaged.
+  explicit Hdf5Reader(const std::filesystem::path& source, double patience = 20);
   ~Hdf5Reader();
   Hdf5Reader(const Hdf5Reader&) = delete;
   Hdf5Reader& operator=(const Hdf5Reader&) = delete;
@@ -65,14 +72,17 @@ class Hdf5Reader {
   bool exists(std::string_view path) const;
   /// At most 2^31 elements; integers beyond 2^53 round.
   Array read(std::string_view path) const;
+  /// The dataset is of integers.
+  bool is_whole(std::string_view path) const;
 
   std::string text_attribute(std::string_view object, std::string_view name) const;
   double number_attribute(std::string_view object, std::string_view name) const;
 
  private:
-  std::string name_;
-  std::uintmax_t bytes_ = 0;
-  std::int64_t file_ = -1;
+  void ask(std::string_view question, std::string_view path, std::string_view name,
+           const std::function<void(Channel&)>& hear) const;
+
+  std::unique_ptr<Apart> apart_;
 };
 
 /// Whether the content begins like an HDF5 file; false for what cannot be opened.

@@ -9,6 +9,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
+#include "tests/support/file_size_limit.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace attractor {
@@ -71,6 +72,8 @@ TEST_F(Hdf5, RoundTripsEveryKind) {
   EXPECT_EQ(in.read("labels").data, (std::vector<double>{7, 4294967295.0}));
   EXPECT_EQ(in.read("ids").data, (std::vector<double>{1}));
   EXPECT_TRUE(in.read("ids").shape.empty());
+  EXPECT_TRUE(in.is_whole("ids") && in.is_whole("runs/b/steps"));
+  EXPECT_FALSE(in.is_whole("/runs/a/tokens") || in.is_whole("/runs"));
   EXPECT_EQ(in.text_attribute("/", "title"), "Grüße");
   EXPECT_EQ(in.number_attribute("/runs/a/tokens", "beta"), 0.25);
   EXPECT_EQ(in.number_attribute("/runs", "count"), 3);
@@ -192,11 +195,51 @@ TEST_F(Hdf5, WriterRefusesMissingFolder) {
 }
 
 TEST_F(Hdf5, FullDiskIsAnError) {
-  ASSERT_TRUE(fs::exists("/dev/full"));
-  fs::create_symlink("/dev/full", path("x.h5.partial"));
   Hdf5Writer out;
-  EXPECT_SAYS(refusal([&] { out.commit(path()); }), "No space left");
+  std::string message;
+  {
+    const FileSizeLimit limit(100);
+    message = refusal([&] { out.commit(path()); });
+  }
+  EXPECT_SAYS(message, "File too large");
   EXPECT_FALSE(fs::exists(path()));
+}
+
+// One bit of each was flipped: the library hangs, crashes, or takes memory without end.
+TEST_F(Hdf5, DamagedFilesAreErrors) {
+  for (const char* name : {"film_hang.h5", "film_segv.h5", "tokens_memory.h5"}) {
+    const fs::path file = fs::path(ATTRACTOR_TEST_DATA) / "damaged" / name;
+    std::size_t refused = 0;
+    const auto tried = [&](const auto& action) {
+      const std::string message = refusal(action);
+      refused += message.empty() ? 0U : 1U;
+      if (message.empty()) return;
+      EXPECT_SAYS(message, name);
+    };
+    tried([&] {
+      const Hdf5Reader reader(file, 2);
+      for (const std::string& path : reader.datasets()) tried([&] { reader.read(path); });
+      for (const char* attribute : {"format", "command", "parameters", "status"})
+        tried([&] { reader.text_attribute("/", attribute); });
+    });
+    EXPECT_GT(refused, 0U) << name;
+  }
+}
+
+TEST_F(Hdf5, LargeArraysComeInBlocks) {
+  for (const std::vector<std::size_t>& shape :
+       {std::vector<std::size_t>{3, 1500, 1000}, {5'000'000}, {2, 2'500'000}, {2, 1, 3, 900'000}}) {
+    std::size_t count = 1;
+    for (const std::size_t length : shape) count *= length;
+    std::vector<double> values(count);
+    for (std::size_t k = 0; k < count; ++k) values[k] = static_cast<double>(k);
+    Hdf5Writer out;
+    out.dataset("x", values, Hdf5Writer::Shape(shape.begin(), shape.end()));
+    out.commit(path());
+    const Array read = Hdf5Reader(path()).read("x");
+    EXPECT_EQ(read.shape, shape);
+    EXPECT_TRUE(read.data == values);
+  }
 }
 
 TEST_F(Hdf5, ReaderRefusesMissingFile) {

@@ -100,8 +100,8 @@ void InputFiles::require_unchanged() {
     if (now == stamps_[k]) continue;
     if (fingerprint(file) != files_[k].fingerprint)
       throw Error(fmt::format(
-          "{} has changed since the run began; bring it back as it was, or start again with "
-          "another --out",
+          "{} has changed since the run began; bring it back as it was, or start again in another "
+          "directory",
           file));
     stamps_[k] = std::move(now);
   }

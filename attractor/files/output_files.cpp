@@ -44,8 +44,8 @@ void require_outputs(const ParameterList& list, const std::string& directory) {
 }
 
 void write_outputs(const Result& result, const std::string& directory) {
-  for (const OutputFile& output : result.outputs)
-    write_npy(place(output.file, directory), output.array);
+  for (const Output& output : result.outputs)
+    if (!output.file.empty()) write_npy(place(output.file, directory), output.array);
 }
 
 }  // namespace attractor::lab

@@ -77,7 +77,9 @@ TEST_F(OutputFiles, TakeTheNameOfNoFileThatADatasetIsReadFrom) {
 
 TEST_F(OutputFiles, AreWrittenWhereTheyWereMeant) {
   Result result;
-  result.outputs = {{"labels.npy", {{3}, {0, 1, 0}}}, {at("modes.npy"), {{1, 2}, {0.5, 2}}}};
+  result.outputs = {{"labels", "labels.npy", {{3}, {0, 1, 0}}},
+                    {"centres", at("modes.npy"), {{1, 2}, {0.5, 2}}},
+                    {"unnamed", "", {{1}, {7}}}};
   write_outputs(result, directory_.string());
   EXPECT_EQ(read_npy(at("labels.npy")).data, (std::vector<double>{0, 1, 0}));
   const Array modes = read_npy(at("modes.npy"));

@@ -411,6 +411,30 @@ Problem parse_problem(const std::string& text, const std::string& name) {
   return assemble(source);
 }
 
+Problem problem_of(const ProblemArrays& given, const std::string& name) {
+  for (const auto& [key, array] : given.arrays) {
+    const bool in_head = key.starts_with("head/");
+    const std::string_view last = std::string_view(key).substr(in_head ? 5 : 0);
+    if (!is_known(last, in_head ? std::span<const std::string_view>(kHeadNames) : kNames, name))
+      throw Error(fmt::format("{}: {} is unknown; allowed: {}, and head/ {}", name, key,
+                              fmt::join(kNames, ", "), fmt::join(kHeadNames, ", ")));
+  }
+  return assemble({.file = name,
+                   .find = [&](const std::string& wanted) -> std::optional<Array> {
+                     const auto at = given.arrays.find(wanted);
+                     if (at == given.arrays.end()) return std::nullopt;
+                     return at->second;
+                   },
+                   .activation = given.activation});
+}
+
+ProblemArrays arrays_of(const Problem& problem) {
+  ProblemArrays all{.activation = std::string(name(problem.head.activation))};
+  for (const Part& part : parts(problem))
+    all.arrays[part.name] = {part.shape, {part.data.begin(), part.data.end()}};
+  return all;
+}
+
 Problem read_problem(const std::string& file) {
   std::error_code ignored;
   if (fs::is_directory(file, ignored)) return read_directory(file);

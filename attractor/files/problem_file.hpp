@@ -15,8 +15,10 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 
+#include "attractor/base/array.hpp"
 #include "attractor/training/problem.hpp"
 
 namespace attractor::training {
@@ -24,6 +26,15 @@ namespace attractor::training {
 /// Checked (problem.hpp); throws Error naming the file and what is wrong.
 Problem read_problem(const std::string& file);
 Problem parse_problem(const std::string& json, const std::string& name);
+
+/// The arrays of a problem by the names above, where no file is: head/lambda is a single number.
+struct ProblemArrays {
+  std::map<std::string, Array> arrays{};
+  std::string activation = "identity";  // of the head
+};
+/// Other names are refused. `name` is used in messages.
+Problem problem_of(const ProblemArrays& given, const std::string& name);
+ProblemArrays arrays_of(const Problem& problem);
 
 /// Shortest digits that give the same doubles; parse_problem returns the same bits.
 std::string to_json(const Problem& problem);

@@ -273,6 +273,28 @@ TEST_F(ProblemFile, RoundTripsSmallHeads) {
     }
 }
 
+TEST(ProblemArraysTest, ThereAndBackToTheSameBits) {
+  Problem penalised = plain();
+  penalised.head.penalty = 0.5;
+  for (const Problem& p : {plain(), everything(), penalised})
+    expect_same(problem_of(arrays_of(p), "p"), p);
+}
+
+TEST(ProblemArraysTest, AreHeldAgainstTheSameRules) {
+  ProblemArrays given = arrays_of(plain());
+  given.arrays["weights"] = {{1}, {1}};
+  EXPECT_SAYS(refusal([&] { problem_of(given, "data"); }), "data: weights is unknown; allowed: X,");
+  given = arrays_of(plain());
+  given.arrays["x"] = {{1}, {1}};
+  EXPECT_SAYS(refusal([&] { problem_of(given, "data"); }), "x is unknown; X is meant");
+  given = arrays_of(plain());
+  given.arrays.erase("v");
+  EXPECT_SAYS(refusal([&] { problem_of(given, "data"); }), "v is missing");
+  given = arrays_of(plain());
+  given.activation = "tanhh";
+  EXPECT_SAYS(refusal([&] { problem_of(given, "data"); }), "tanhh");
+}
+
 TEST_F(ProblemFile, ContentDecidesNotTheName) {
   write_problem(everything(), path("p.h5"));
   fs::rename(path("p.h5"), path("p.json"));

@@ -10,7 +10,6 @@
 #include <cstring>
 #include <utility>
 
-#include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
 #include "attractor/files/parameter_file.hpp"
 #include "attractor/lab/json.hpp"
@@ -40,16 +39,13 @@ std::string toml_text(const ParameterList& parameters, const RunOrigin& origin) 
   return text;
 }
 
-/// A directory with an unfinished run: whose, and what can be done about it.
-std::string unfinished(const fs::path& path) {
+using Holds = DirectoryError::Holds;
+
+DirectoryError unfinished(const fs::path& path) {
   const std::string name = read_origin(path / "run.toml").name;
-  if (name == "flow" || name == "select" || name == "sweep")
-    return fmt::format(
-        "{} holds an unfinished run; continue it with attractor {} --resume {} or choose another "
-        "--out",
-        path.string(), name, path.string());
-  return fmt::format("{} holds an unfinished run{}; run again with another --out", path.string(),
-                     name.empty() ? "" : " of attractor " + name);
+  return {fmt::format("{} holds an unfinished run{}", path.string(),
+                      name.empty() ? "" : " of attractor " + name),
+          Holds::unfinished_run, name};
 }
 
 std::string other_command(const fs::path& where, const std::string& of, const std::string& name) {
@@ -61,6 +57,26 @@ bool counts_as_empty(const fs::path& path) {
   for (const fs::directory_entry& entry : fs::directory_iterator(path))
     if (entry.path().filename() != "run.toml.partial") return false;
   return true;
+}
+
+/// What a run writes. run.toml goes last: a directory that has it is a run's.
+void remove_run(const fs::path& path) {
+  std::error_code ignored;
+  for (const char* name : {"summary.json", "index.html", "result.h5", "checkpoint.bin",
+                           "study.toml", "shard", "run.toml"})
+    for (const char* end : {"", ".partial"}) fs::remove(path / (std::string(name) + end), ignored);
+  for (const char* name : {"figures", "units"}) fs::remove_all(path / name, ignored);
+}
+
+/// Throws unless a new run may begin in this directory, which is ours alone.
+void require_free(const fs::path& path) {
+  if (fs::exists(path / "summary.json"))
+    throw DirectoryError(fmt::format("{} holds a finished run", path.string()),
+                         Holds::finished_run);
+  if (fs::exists(path / "run.toml")) throw unfinished(path);
+  if (!counts_as_empty(path))
+    throw DirectoryError(fmt::format("{} exists and is not empty", path.string()),
+                         Holds::other_files);
 }
 
 }  // namespace
@@ -108,21 +124,20 @@ RunDirectory::~RunDirectory() {
 }
 
 RunDirectory RunDirectory::create(const fs::path& path, const ParameterList& parameters,
-                                  RunOrigin origin) {
+                                  RunOrigin origin, Existing existing) {
   std::error_code trouble;
   const bool present = fs::exists(path, trouble);
   if (trouble) throw Error(fmt::format("{}: {}", path.string(), trouble.message()));
   if (present && !fs::is_directory(path))
-    throw Error(
-        fmt::format("{} exists and is not a directory; choose another --out", path.string()));
+    throw DirectoryError(fmt::format("{} exists and is not a directory", path.string()),
+                         Holds::no_directory);
   make_directory(path);
   RunDirectory directory(path);  // from here on it is ours
   directory.made_ = !present;
-  if (fs::exists(path / "summary.json"))
-    throw Error(fmt::format("{} holds a finished run; choose another --out", path.string()));
-  if (fs::exists(path / "run.toml")) throw Error(unfinished(path));
-  if (!counts_as_empty(path))
-    throw Error(fmt::format("{} exists and is not empty; choose another --out", path.string()));
+  if (existing == Existing::replaced && fs::exists(path / "run.toml"))
+    remove_run(path);
+  else
+    require_free(path);
   directory.origin_ = std::move(origin);
   write_file(path / "run.toml", toml_text(parameters, directory.origin_));
   return directory;
@@ -137,9 +152,9 @@ RunDirectory RunDirectory::resume(const fs::path& path, const ParameterList& par
     throw Error(fmt::format("{} holds a finished run; there is nothing to resume", path.string()));
   directory.origin_ = read_origin(file);
   if (directory.origin_.name.empty())
-    throw Error(fmt::format(
-        "{} does not name its command: an older version wrote it; start again with another --out",
-        file.string()));
+    throw DirectoryError(
+        fmt::format("{} does not name its command: an older version wrote it", file.string()),
+        Holds::older_run);
   if (directory.origin_.name != name)
     throw Error(other_command("the run in " + path.string(), directory.origin_.name, name));
   set_from_toml(parameters, file.string());
@@ -153,10 +168,8 @@ void RunDirectory::close() {
 }
 
 void RunDirectory::abandon() {
+  remove_run(path_);
   std::error_code ignored;
-  for (const char* name : {"run.toml", "result.h5", "index.html", "summary.json"})
-    fs::remove(path_ / name, ignored);
-  fs::remove_all(path_ / "figures", ignored);
   if (made_) fs::remove(path_, ignored);
 }
 

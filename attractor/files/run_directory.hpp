@@ -6,7 +6,9 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 
+#include "attractor/base/error.hpp"
 #include "attractor/files/input_files.hpp"
 #include "attractor/lab/parameter.hpp"
 
@@ -26,12 +28,26 @@ RunOrigin read_origin(const std::filesystem::path& file);
 /// Throws Error if the file names another command than `name`; one written by hand names none.
 void require_command(const std::filesystem::path& file, const std::string& name);
 
+/// A directory that a run cannot take. The sentence says what it holds; what can be done about it
+/// depends on who asks, and how.
+class DirectoryError : public Error {
+ public:
+  enum class Holds { no_directory, other_files, finished_run, unfinished_run, older_run };
+  DirectoryError(const std::string& sentence, Holds what, std::string of = "")
+      : Error(sentence), holds(what), command(std::move(of)) {}
+
+  Holds holds;
+  std::string command;  // whose unfinished run it is, if it says so: "flow"
+};
+
+enum class Existing { kept, replaced };  // a run that the directory holds already
+
 class RunDirectory {
  public:
-  /// A new run: the directory must not exist or be empty. Throws Error otherwise, saying whose it
-  /// is.
+  /// A new run: the directory must not exist, be empty, or hold a run that may be replaced (its
+  /// files are removed, others in the directory are not). Throws DirectoryError otherwise.
   static RunDirectory create(const std::filesystem::path& path, const ParameterList& parameters,
-                             RunOrigin origin);
+                             RunOrigin origin, Existing existing = Existing::kept);
   /// An interrupted run of the command `name`: reads its parameters and its origin. Throws Error if
   /// there is none, if it has ended, if it is another command's (or one of a version that did not
   /// name it), or if an input file has changed.

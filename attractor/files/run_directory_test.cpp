@@ -7,6 +7,8 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
+#include <stdexcept>
 
 #include "attractor/base/file.hpp"
 #include "attractor/files/parameter_file.hpp"
@@ -84,8 +86,62 @@ TEST_F(RunDirectoryTest, SaysWhoseUnfinishedRunItHolds) {
     { RunDirectory::create(root_ / "run", list_, origin(name)); }
     return refusal([&] { RunDirectory::create(root_ / "run", list_, origin("flow")); });
   };
-  EXPECT_SAYS(message("select"), "attractor select --resume " + (root_ / "run").string());
-  EXPECT_SAYS(message("bridge"), "of attractor bridge; run again with another --out");
+  EXPECT_EQ(message("select"),
+            (root_ / "run").string() + " holds an unfinished run of attractor select");
+  EXPECT_EQ(message("bridge"),
+            (root_ / "run").string() + " holds an unfinished run of attractor bridge");
+}
+
+DirectoryError::Holds held(const std::function<void()>& action, std::string& command) {
+  try {
+    action();
+  } catch (const DirectoryError& error) {
+    command = error.command;
+    return error.holds;
+  }
+  throw std::logic_error("nothing was refused");
+}
+
+// What to do about it depends on who asks: the library names no flag.
+TEST_F(RunDirectoryTest, SaysWhatItHolds) {
+  using Holds = DirectoryError::Holds;
+  std::string command;
+  const auto create = [&] { RunDirectory::create(root_ / "run", list_, origin("flow")); };
+  create();
+  EXPECT_EQ(held(create, command), Holds::unfinished_run);
+  EXPECT_EQ(command, "flow");
+  file("run/summary.json", "{}");
+  EXPECT_EQ(held(create, command), Holds::finished_run);
+  EXPECT_EQ(refusal(create), (root_ / "run").string() + " holds a finished run");
+  fs::remove_all(root_ / "run");
+  file("run/thesis.tex", "mine");
+  EXPECT_EQ(held(create, command), Holds::other_files);
+  fs::remove_all(root_ / "run");
+  file("run", "a file");
+  EXPECT_EQ(held(create, command), Holds::no_directory);
+}
+
+TEST_F(RunDirectoryTest, IsReplacedWhereThatIsAskedFor) {
+  const auto replace = [&] {
+    RunDirectory::create(root_ / "run", list_, origin("flow"), Existing::replaced);
+  };
+  replace();  // nothing to replace
+  for (const char* name : {"summary.json", "result.h5", "index.html", "figures/energy.svg",
+                           "units/process.jsonl", "study.toml", "checkpoint.bin", "notes.txt"})
+    file(std::string("run/") + name, "old");
+  beta_ = 9;
+  replace();
+  EXPECT_TRUE(fs::exists(root_ / "run/run.toml"));
+  EXPECT_EQ(read_file(root_ / "run/notes.txt", 10), "old") << "what no run wrote stays";
+  for (const char* name : {"summary.json", "result.h5", "index.html", "figures", "units",
+                           "study.toml", "checkpoint.bin"})
+    EXPECT_FALSE(fs::exists(root_ / "run" / name)) << name;
+  beta_ = 1;
+  EXPECT_EQ(refused("flow"), "");
+  EXPECT_EQ(beta_, 9);
+  fs::remove(root_ / "run/run.toml");  // now it is nobody's run
+  EXPECT_SAYS(refusal(replace), "exists and is not empty");
+  EXPECT_EQ(read_file(root_ / "run/notes.txt", 10), "old");
 }
 
 TEST_F(RunDirectoryTest, ItsFileIsAConfigOfItsOwnCommand) {

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cassert>
 #include <charconv>
 #include <cmath>
 
@@ -14,14 +15,14 @@
 namespace attractor::lab {
 namespace {
 
-// Whole numbers may be written like 1e6.
+// Whole numbers may be written like 1e6, and like 128k.
 bool parse_whole(std::string_view text, std::uint64_t& value) {
   std::string_view digits = text;
   if (digits.starts_with('+')) digits.remove_prefix(1);
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error == std::errc() && end == digits.data() + digits.size()) return true;
   double x = 0;
-  if (!parse_real(text, x) || !(x >= 0 && x < 0x1p53) || x != std::floor(x)) return false;
+  if (!parse_count(text, x) || !(x >= 0 && x < 0x1p53) || x != std::floor(x)) return false;
   value = static_cast<std::uint64_t>(x);
   return true;
 }
@@ -60,7 +61,7 @@ struct Reader {
   bool number(double& x) const {
     for (const auto& [word, value] : p.special)
       if (text == word) return x = value, true;
-    return parse_real(text, x) && in_range(p, x);
+    return (p.counted ? parse_count(text, x) : parse_real(text, x)) && in_range(p, x);
   }
   bool number(std::uint64_t& x) const {
     return parse_whole(text, x) && in_range(p, static_cast<double>(x));
@@ -95,9 +96,10 @@ struct Reader {
   }
   bool operator()(std::vector<std::string>* x) const { return x->emplace_back(text), true; }
   bool operator()(Numbers* x) const {
-    std::vector<double> values = number_list(p.name, text, p.least, p.most);
+    std::vector<double> values = number_list(p.name, text, p.least, p.most, p.counted);
     x->values = std::move(values);
-    x->spelled = text;
+    const bool letters = p.counted && text.find_first_of("kKMG") != text.npos;
+    x->spelled = letters ? "" : text;  // a result keeps the numbers themselves
     return true;
   }
   bool operator()(Rows* x) const {
@@ -238,8 +240,16 @@ Parameter& Parameter::among(std::vector<std::string> only) {
   choices = std::move(only);
   return *this;
 }
+Parameter& Parameter::suggest(std::vector<std::string> some) {
+  suggested = std::move(some);
+  return *this;
+}
 Parameter& Parameter::first() {
   positional = true;
+  return *this;
+}
+Parameter& Parameter::counts() {
+  counted = true;
   return *this;
 }
 Parameter& Parameter::not_stored() {
@@ -256,6 +266,10 @@ Parameter& Parameter::not_empty() {
 }
 Parameter& Parameter::used_by(std::string parameter, std::vector<std::string> values) {
   use = Use{std::move(parameter), std::move(values)};
+  return *this;
+}
+Parameter& Parameter::or_array(std::string parameter, std::string with, std::string value) {
+  array = Instead{std::move(parameter), std::move(with), std::move(value)};
   return *this;
 }
 Parameter& Parameter::used_if(bool used, std::string need) {
@@ -279,8 +293,19 @@ Parameter& ParameterList::append(std::string name, Parameter::Target target, std
   if (std::holds_alternative<std::optional<double>*>(made.target) ||
       std::holds_alternative<std::optional<std::uint64_t>*>(made.target))
     made.none = "auto";
+  made.counted = made.is_whole();
   if (std::holds_alternative<WeightInput*>(made.target)) all(names(WeightKind{}));
   return made;
+}
+
+void ParameterList::short_help(std::initializer_list<std::string_view> names) {
+  for (Parameter& p : *this) p.common = p.positional;
+  for (const std::string_view name : names) {
+    const auto at =
+        std::find_if(begin(), end(), [&](const Parameter& p) { return p.name == name; });
+    assert(at != end());
+    if (at != end()) at->common = true;
+  }
 }
 
 // ---- Values.
@@ -309,8 +334,7 @@ std::string Parameter::allowed() const {
   if (is_flag()) return "true, false";
   if (std::holds_alternative<std::string*>(target)) return "text";
   if (std::holds_alternative<Numbers*>(target)) return allowed_numbers(least, most);
-  const bool whole_number = std::holds_alternative<std::uint64_t*>(target) ||
-                            std::holds_alternative<std::optional<std::uint64_t>*>(target);
+  const bool whole_number = is_whole();
   const std::string kind = whole_number ? "whole number, " : "";
   const double low = whole_number ? std::max(0.0, least) : least;
   if (whole_number && std::isinf(most))
@@ -455,8 +479,8 @@ std::string command_line(const std::string& program, const ParameterList& now,
   for (std::size_t k = 0; k < now.size(); ++k) {
     const std::string value = now[k].text();
     if (value == usual[k].text() || !now[k].stored) continue;
-    if (now[k].positional)
-      first += " " + shell_word(value);
+    if (now[k].positional)  // a name that looks like a flag needs its place
+      first += " " + shell_word(value.starts_with("-") ? "./" + value : value);
     else
       flags += now[k].is_flag() ? fmt::format(" --{}", now[k].name)
                                 : fmt::format(" --{} {}", now[k].name, shell_word(value));

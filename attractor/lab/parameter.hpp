@@ -55,13 +55,17 @@ struct Parameter {
   Target target;
   double least = -kInfinity;
   double most = kInfinity;
-  bool above_least = false;          // the lower end itself is not allowed
-  bool below_most = false;           // nor the upper one
-  std::vector<std::string> choices;  // the words that are allowed, where others are not
-  std::string words;                 // what is allowed, if it takes more to say
-  std::string none;                  // an optional: the word for no value
+  bool above_least = false;            // the lower end itself is not allowed
+  bool below_most = false;             // nor the upper one
+  std::vector<std::string> choices;    // the words that are allowed, where others are not
+  std::vector<std::string> suggested;  // words that a shell may offer; whether they are allowed is
+                                       // found out later
+  std::string words;                   // what is allowed, if it takes more to say
+  std::string none;                    // an optional: the word for no value
   std::vector<std::pair<std::string, double>> special;  // numbers that have a name
   bool positional = false;                              // given without its name, in this order
+  bool counted = false;                                 // a number of things: "128k" is allowed
+  bool common = true;                                   // in the short help
   bool stored = true;                                   // part of what a result is a result of
   bool output = false;                                  // names a file that is written
   bool named = false;                                   // a text that must not be empty
@@ -71,6 +75,12 @@ struct Parameter {
     std::vector<std::string> values;
   };
   std::optional<Use> use;
+  /// An array that is given here, by who has arrays and not words, is meant for `parameter`, and
+  /// `with` is then `value`.
+  struct Instead {
+    std::string parameter, with, value;
+  };
+  std::optional<Instead> array;
   std::string needs;  // what is missing for it to have an effect, if something is
 
   // ---- In a list.
@@ -83,12 +93,15 @@ struct Parameter {
   Parameter& otherwise(std::string word);                    // `none`
   Parameter& special_value(std::string word, double value);  // `special`
   Parameter& among(std::vector<std::string> only);           // `choices`
+  Parameter& suggest(std::vector<std::string> some);         // `suggested`
   Parameter& first();                                        // positional
+  Parameter& counts();                                       // `counted`; whole numbers are
   Parameter& not_stored();
   Parameter& written();    // `output`
   Parameter& not_empty();  // `named`
   Parameter& used_by(std::string parameter, std::vector<std::string> values);
   Parameter& used_if(bool used, std::string need);
+  Parameter& or_array(std::string parameter, std::string with, std::string value);  // `array`
   template <NamedEnum E>
   Parameter& among(std::initializer_list<E> only) {
     choices.clear();
@@ -97,6 +110,10 @@ struct Parameter {
   }
 
   bool is_flag() const { return std::holds_alternative<bool*>(target); }
+  bool is_whole() const {
+    return std::holds_alternative<std::uint64_t*>(target) ||
+           std::holds_alternative<std::optional<std::uint64_t>*>(target);
+  }
   /// set() adds a word to a list.
   bool many() const { return std::holds_alternative<std::vector<std::string>*>(target); }
   /// Range or choices in words, for help and messages.
@@ -154,6 +171,8 @@ class ParameterList : public std::vector<Parameter> {
                   .optional = true};
     return append(std::move(name), slot, std::move(help));
   }
+  /// Those that most users want; the others are in the long help only. Without it, all are.
+  void short_help(std::initializer_list<std::string_view> names);
   /// All of another list.
   void append(const ParameterList& more) { insert(end(), more.begin(), more.end()); }
 
@@ -161,6 +180,9 @@ class ParameterList : public std::vector<Parameter> {
   Parameter& append(std::string name, Parameter::Target target, std::string help);
   std::string group_;
 };
+
+/// Name of a parameter, its text.
+using Settings = std::vector<std::pair<std::string, std::string>>;
 
 /// The command line that sets what differs between `now` and `usual` (the same list, elsewhere) and
 /// is stored with results.

@@ -152,6 +152,48 @@ TEST(WholeParameter, ReadsPowersOfTenToo) {
   }
 }
 
+// 128k is the name of a context of 131072 tokens; powers of ten are written 1e3.
+TEST(CountParameter, ReadsContextLengthsByTheirNames) {
+  std::uint64_t n = 0;
+  double tokens = 0;
+  ParameterList l;
+  l.add("n", n, "");
+  l.add("tokens", tokens, "").within(2, 1e300).counts();
+  const std::pair<const char*, std::uint64_t> spellings[] = {
+      {"8k", 8192},  {"128k", 131072},  {"128K", 131072},   {"1M", 1048576}, {"1.5k", 1536},
+      {"+2k", 2048}, {"10M", 10485760}, {"1G", 1073741824}, {"1e1k", 10240}, {"1.k", 1024}};
+  for (const auto& [text, value] : spellings) {
+    l[0].set(text);
+    EXPECT_EQ(n, value) << text;
+    l[1].set(text);
+    EXPECT_EQ(tokens, static_cast<double>(value)) << text;
+    EXPECT_EQ(l[1].text(), l[0].text()) << text;
+  }
+  for (const char* text : {"k", "-1k", "1m", "1kk", "1 k", "1ki", "k1", "infk", "nank", "1e400k"}) {
+    expect_refused(l[0], text);
+    expect_refused(l[1], text);
+  }
+  expect_refused(l[0], "1.3k");  // 1331.2 things
+  expect_refused(l[0], "1e16k");
+  expect_refused(l[1], "1e300k");
+}
+
+TEST(CountParameter, OnlyCountsHaveLetters) {
+  double beta = 1;
+  ParameterList l;
+  expect_refused(l.add("beta", beta, "").within(0, 1e6), "1k");
+  Numbers particles, times;
+  const Parameter counts = l.add("particles", particles, "").within(2, 1e6).counts();
+  counts.set("64,1k,2k:4k:3");
+  EXPECT_EQ(particles.values, (std::vector<double>{64, 1024, 2048, 3072, 4096}));
+  EXPECT_EQ(counts.text(), "64,1024,2048,3072,4096");
+  const Parameter no_counts = l.add("times", times, "").within(0, 1e6);
+  EXPECT_SAYS(refusal([&] { no_counts.set("1,2k"); }), "times holds '2k'");
+  EXPECT_TRUE(has_count_letter("128k"));
+  for (const char* text : {"mask", "k", "", "128", "K"})
+    EXPECT_FALSE(has_count_letter(text)) << text;
+}
+
 TEST(WholeParameter, RefusesWhatIsNotAWholeNumber) {
   std::uint64_t n = 3;
   const Parameter p{.name = "n", .target = &n};
@@ -608,6 +650,22 @@ TEST(ParameterLists, HaveHeadings) {
   both.append(l);
   both.append(l);
   EXPECT_EQ(both.size(), 2 * l.size());
+}
+
+TEST(ParameterLists, SayWhatMostUsersWant) {
+  double beta = 1, tolerance = 1, rate = 1;
+  std::string data;
+  ParameterList l;
+  l.add("data", data, "").first();
+  l.add("beta", beta, "");
+  l.add("tolerance", tolerance, "");
+  EXPECT_TRUE(l[2].common);  // all, where nothing is said
+  l.short_help({"beta"});
+  l.add("rate", rate, "");
+  EXPECT_TRUE(l[0].common);
+  EXPECT_TRUE(l[1].common);
+  EXPECT_FALSE(l[2].common);
+  EXPECT_TRUE(l[3].common);
 }
 
 TEST(ParameterUse, OfWhatHasNoEffectIsRefusedWhenGiven) {

@@ -34,6 +34,39 @@ std::string time_text(const flow::Time& time) {
   return power_text(time.log() / std::numbers::ln10);
 }
 
+std::string with_powers_of_ten(std::string_view text) {
+  const auto digits = [&](std::size_t from) {
+    while (from < text.size() && text[from] >= '0' && text[from] <= '9') ++from;
+    return from;
+  };
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t whole = digits(at);
+    if (whole == at) {
+      result += text[at++];
+      continue;
+    }
+    const bool point = whole < text.size() && text[whole] == '.';
+    const std::size_t mantissa = point && digits(whole + 1) > whole + 1 ? digits(whole + 1) : whole;
+    const bool power = mantissa + 1 < text.size() && text[mantissa] == 'e' &&
+                       (text[mantissa + 1] == '+' || text[mantissa + 1] == '-');
+    const std::size_t end = power ? digits(mantissa + 2) : mantissa;
+    const std::string_view number = text.substr(at, mantissa - at);
+    at = end;
+    if (!power || end == mantissa + 2) {
+      result += text.substr(at - (end - mantissa) - number.size(), end - mantissa + number.size());
+      continue;
+    }
+    const int exponent = std::stoi(std::string(text.substr(mantissa + 2, end - mantissa - 2)));
+    if (number.find_first_not_of("0.") == number.npos || exponent == 0)
+      result += number.find_first_not_of("0.") == number.npos ? "0" : number;
+    else
+      result += fmt::format("{}10^{{{}{}}}", number == "1" ? "" : fmt::format("{}·", number),
+                            text[mantissa + 1] == '-' ? "−" : "", exponent);
+  }
+  return result;
+}
+
 std::string superscript(std::size_t number) {
   static constexpr std::string_view digits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
   std::string result;

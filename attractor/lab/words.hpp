@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "attractor/flow/status.hpp"
 #include "attractor/flow/time.hpp"
@@ -17,6 +18,9 @@ std::string plain_words(const flow::Time& time);
 /// "1.6·10^{30}".
 std::string power_text(double log10);
 std::string time_text(const flow::Time& time);
+
+/// "1.8e-15" in a text becomes "1.8·10^{−15}", markup that does not break at a hyphen.
+std::string with_powers_of_ten(std::string_view text);
 
 std::string superscript(std::size_t number);  // "¹²"
 std::string grouped(std::uint64_t number);    // "12 345"

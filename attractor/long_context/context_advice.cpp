@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "attractor/base/error.hpp"
@@ -62,12 +63,15 @@ ContextAdvice advise(const ContextLayer& layer, double trained_tokens) {
   validate(layer.tokens, layer.rho, trained_tokens);
   const double gap = 1 - layer.rho, log_n = std::log(layer.tokens);
   const double half = std::log(layer.tokens - 1) / gap;
+  const double trained_half = std::log(trained_tokens - 1) / gap, window = std::log(9.0) / gap;
   ContextAdvice advice{.critical_exponent = 1 / gap,
                        .trained_scale = std::log(trained_tokens) / gap,
                        .critical_scale = log_n / gap,
                        .half_scale = half,
-                       .lowest_scale = half - std::log(9.0) / gap,
-                       .highest_scale = half + std::log(9.0) / gap};
+                       .lowest_scale = half - window,
+                       .highest_scale = half + window,
+                       .trained_lowest = std::max(0.0, trained_half - window),
+                       .trained_highest = trained_half + window};
   for (const Recipe recipe : kRecipes) {
     const double beta = logit_scale(recipe, layer.tokens, layer.rho, trained_tokens);
     ContextLayer scaled = layer;

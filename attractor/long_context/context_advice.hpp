@@ -42,8 +42,9 @@ struct ContextAdvice {
   double trained_scale = 0;      // beta_0
   double critical_scale = 0;     // beta_c(n) = ln n / (1-rho)
   double half_scale = 0;         // where the own weight is exactly 1/2: ln(n-1) / (1-rho)
-  double lowest_scale = 0, highest_scale = 0;  // own weight 0.1 and 0.9: the critical window
-  std::vector<RecipeOutcome> recipes{};        // in the order of kRecipes
+  double lowest_scale = 0, highest_scale = 0;      // own weight 0.1 and 0.9: the critical window
+  double trained_lowest = 0, trained_highest = 0;  // the same at n_0; not below 0
+  std::vector<RecipeOutcome> recipes{};            // in the order of kRecipes
 };
 
 /// layer.exponent is not used. Both lengths: 2 to 1e300; 0 <= rho < 1.

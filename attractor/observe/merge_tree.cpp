@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "attractor/observe/earliest_links.hpp"
 #include "attractor/tokens/components.hpp"
 
 namespace attractor::observe {
@@ -48,13 +49,6 @@ bool falls_apart(std::span<const std::uint32_t> before, std::span<const std::uin
 
 }  // namespace
 
-// The nearest pair of two clusters that were apart before the step and together after it.
-struct MergeTree::Link {
-  double theta;
-  std::uint32_t a, b;                // original tokens
-  std::uint32_t before_a, before_b;  // their clusters before the step
-};
-
 MergeTree::MergeTree(std::size_t tokens, std::size_t dim, double radius)
     : tokens_(tokens), dim_(dim), radius_(radius) {}
 
@@ -74,14 +68,14 @@ void MergeTree::start(const flow::Time& time, std::span<const double> state,
 }
 
 void MergeTree::watch(const flow::Step& step, std::span<const std::uint32_t> owner) {
-  Watched watched{step, step.after, owner, {}};
+  LinkSearch search{step.after, dim_, radius_};
   if (step.stepper.tableau().dense != nullptr)
-    watched.pair = [&](double theta, std::size_t i, std::size_t j, std::span<double> x,
-                       std::span<double> y) {
+    search.pair = [&](double theta, std::size_t i, std::size_t j, std::span<double> x,
+                      std::span<double> y) {
       step.stepper.interpolate_point(i, theta, x);
       step.stepper.interpolate_point(j, theta, y);
     };
-  watch(watched);
+  watch(step, search, owner);
 }
 
 void MergeTree::watch(const flow::Step& step, const TokensAt& tokens) {
@@ -94,79 +88,47 @@ void MergeTree::watch(const flow::Step& step, const TokensAt& tokens) {
     std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(i * dim_), dim_, x.begin());
     std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(j * dim_), dim_, y.begin());
   };
-  watch(Watched{step, after, owner, pair});
+  watch(step, {after, dim_, radius_, pair}, owner);
 }
 
-void MergeTree::watch(const Watched& watched) {
-  const flow::Step& step = watched.step;
-  const Components found = components(watched.after, dim_, radius_);
-  std::vector<std::uint32_t> now = original_labels(found, watched.owner);
+void MergeTree::watch(const flow::Step& step, const LinkSearch& search,
+                      std::span<const std::uint32_t> owner) {
+  const Components found = components(search.after, dim_, radius_);
+  std::vector<std::uint32_t> now = original_labels(found, owner);
   if (now == labels_) return;
   if (falls_apart(labels_, now)) restrict_to(now);
-  std::vector<Link> links = new_links(watched, now);
-  std::stable_sort(links.begin(), links.end(),
-                   [](const Link& x, const Link& y) { return x.theta < y.theta; });
-  // `labels_` may have been split by restrict_to(); join what is still apart, earliest link first.
-  UnionFind joined(count_labels(labels_));
-  for (const Link& link : links) {
-    const std::uint32_t a = joined.find(link.before_a), b = joined.find(link.before_b);
-    if (a == b) continue;
-    joined.attach(std::max(a, b), std::min(a, b));
+  for (const Link& link : new_links(search, owner, now))
     merges_.push_back({step.at(link.theta), link.a, link.b});
-  }
   labels_ = std::move(now);
   clusters_ = found.count;
 }
 
-std::vector<MergeTree::Link> MergeTree::new_links(const Watched& watched,
-                                                  std::span<const std::uint32_t> now) const {
-  const std::span<const std::uint32_t> owner = watched.owner;
-  std::vector<std::uint32_t> name(watched.after.size() / dim_);  // an original token of each
+std::vector<Link> MergeTree::new_links(const LinkSearch& search,
+                                       std::span<const std::uint32_t> owner,
+                                       std::span<const std::uint32_t> now) const {
+  std::vector<std::uint32_t> name(search.after.size() / dim_);  // an original token of each
   for (std::size_t i = owner.size(); i-- > 0;) name[owner[i]] = static_cast<std::uint32_t>(i);
-  // Tokens of the state in components that were several before.
-  std::vector<std::vector<std::uint32_t>> members(count_labels(now));
-  for (std::uint32_t s = 0; s < name.size(); ++s) members[now[name[s]]].push_back(s);
+  // Components of now, each by the clusters of before that are in it.
+  std::vector<std::map<std::uint32_t, LinkedCluster>> groups(count_labels(now));
+  for (std::uint32_t s = 0; s < name.size(); ++s) {
+    const std::uint32_t before = labels_[name[s]];
+    LinkedCluster& cluster = groups[now[name[s]]][before];
+    cluster.label = before;
+    cluster.members.push_back(s);
+  }
   std::vector<Link> links;
-  for (const auto& group : members) {
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<double, Link>> nearest;
-    for (std::size_t x = 0; x < group.size(); ++x) {
-      for (std::size_t y = x + 1; y < group.size(); ++y) {
-        std::uint32_t i = group[x], j = group[y];
-        std::uint32_t from = labels_[name[i]], to = labels_[name[j]];
-        if (from == to) continue;
-        if (from > to) std::swap(from, to), std::swap(i, j);
-        const double squared = squared_distance(watched.after.subspan(i * dim_, dim_),
-                                                watched.after.subspan(j * dim_, dim_));
-        if (squared > radius_ * radius_) continue;
-        const auto [at, fresh] = nearest.try_emplace({from, to}, squared, Link{0, i, j, from, to});
-        if (!fresh && squared < at->second.first) at->second = {squared, Link{0, i, j, from, to}};
-      }
-    }
-    for (auto& [key, entry] : nearest) {
-      Link link = entry.second;
-      link.theta = crossing(watched, link.a, link.b);
+  for (auto& group : groups) {
+    if (group.size() < 2) continue;
+    std::vector<LinkedCluster> clusters;
+    for (auto& [label, cluster] : group) clusters.push_back(std::move(cluster));
+    for (Link link : earliest_links(search, clusters)) {
       link.a = name[link.a];
       link.b = name[link.b];
       links.push_back(link);
     }
   }
+  std::sort(links.begin(), links.end());
   return links;
-}
-
-// The fraction of the step at which tokens i and j come within the radius.
-double MergeTree::crossing(const Watched& watched, std::size_t i, std::size_t j) const {
-  if (!watched.pair) return 1;
-  std::vector<double> x(dim_), y(dim_);
-  const auto inside = [&](double theta) {
-    watched.pair(theta, i, j, x, y);
-    return squared_distance(x, y) <= radius_ * radius_;
-  };
-  double low = 0, high = 1;
-  for (int k = 0; k < 50; ++k) {
-    const double middle = 0.5 * (low + high);
-    (inside(middle) ? high : low) = middle;
-  }
-  return high;
 }
 
 // Replays the history and keeps, for every part of `now`, only the joins within that part: a part's

@@ -16,6 +16,9 @@
 
 namespace attractor::observe {
 
+struct Link;
+struct LinkSearch;
+
 /// Two clusters joined at `time`; `a` and `b` are one original token of each.
 struct Merge {
   flow::Time time;
@@ -50,19 +53,11 @@ class MergeTree {
   void restore(std::vector<Merge> merges, std::vector<std::uint32_t> labels);
 
  private:
-  struct Link;
-  /// What is watched over a step: tokens, each standing for one or several originals.
-  struct Watched {
-    const flow::Step& step;
-    std::span<const double> after;
-    std::span<const std::uint32_t> owner;
-    std::function<void(double theta, std::size_t i, std::size_t j, std::span<double> x,
-                       std::span<double> y)>
-        pair;  // two of them on the way; empty: not known
-  };
-  void watch(const Watched& watched);
-  std::vector<Link> new_links(const Watched& watched, std::span<const std::uint32_t> now) const;
-  double crossing(const Watched& watched, std::size_t i, std::size_t j) const;
+  void watch(const flow::Step& step, const LinkSearch& search,
+             std::span<const std::uint32_t> owner);
+  /// What joins the clusters of before into those of now, ascending in time.
+  std::vector<Link> new_links(const LinkSearch& search, std::span<const std::uint32_t> owner,
+                              std::span<const std::uint32_t> now) const;
   void restrict_to(std::span<const std::uint32_t> now);
 
   std::size_t tokens_, dim_;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -75,6 +76,28 @@ TEST(MergeTree, ForgetsAJoinThatCameApartAndTellsTheLastOne) {
   EXPECT_EQ(tree.clusters(), 2U);
   ASSERT_EQ(tree.merges().size(), 1U);
   EXPECT_NEAR(tree.merges()[0].time.value(), 10, 1e-9);
+}
+
+// All tokens but the clock run to the origin in one step: neighbours at distance g come within 1 of
+// each other at t = 1 - 1/g, and no other pair does so earlier.
+TEST(MergeTree, ManyJoinsOfOneStepAreThoseOfNeighbours) {
+  constexpr std::size_t kTokens = 1500;
+  std::vector<double> first = {-1e7}, gaps;
+  for (std::size_t i = 1; i < kTokens; ++i) {
+    gaps.push_back(1.5 + static_cast<double>(i * 7919 % 1009));  // in no order, many alike
+    first.push_back(i == 1 ? 3.0 : first.back() + gaps.back());
+  }
+  gaps.erase(gaps.begin());
+  static std::vector<double> speed;
+  speed.assign(first.begin(), first.end());
+  speed[0] = 0;
+  for (std::size_t i = 1; i < kTokens; ++i) speed[i] = -first[i];
+  const auto tree = watch(Paths([](double) { return speed; }), first, 1, 1);
+  EXPECT_EQ(tree.clusters(), 2U);
+  ASSERT_EQ(tree.merges().size(), kTokens - 2);
+  std::sort(gaps.begin(), gaps.end());
+  for (std::size_t k = 0; k < gaps.size(); ++k)
+    ASSERT_NEAR(tree.merges()[k].time.value(), 1 - 1 / gaps[k], 1e-9) << k;
 }
 
 TEST(MergeTree, SplittingAPercolatedStartKeepsTheHistoryOfItsParts) {

@@ -18,6 +18,8 @@ struct TokenView {
   std::size_t dim;
   std::span<const double> masses;
   bool thorough = true;  // false: only what is cheap is wanted, else NaN
+  /// Every original token, coalesced or not: total mass x dim; none where nobody can tell.
+  std::function<std::vector<double>()> originals{};
 };
 
 struct Observable {

@@ -231,10 +231,9 @@ TEST(LpMargin, RelaxedInputs) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const std::size_t n = 2 + seed % 12, tokens = 5, dim = 3 + seed % 7;
     const std::vector<double> keys = normals(seed, n * tokens, dim);
-    TokenChoice choice = planted(keys, tokens, dim, seed);
+    const TokenChoice choice = planted(keys, tokens, dim, seed);
     const TokenDifferences full(keys, tokens, dim, choice);
-    for (std::size_t i = 0; i < n; ++i) choice.relaxed.push_back(i % 2 == 1);
-    const TokenDifferences relaxed(keys, tokens, dim, choice);
+    const TokenDifferences relaxed(keys, tokens, dim, half_relaxed(choice));
     for (const double p : {1.1, 1.75, 3.0, 10.0}) {
       const LpMargin found = lp_margin(relaxed, {.p = p});
       SCOPED_TRACE(testing::Message() << seed << ' ' << p);

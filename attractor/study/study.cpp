@@ -111,7 +111,9 @@ struct Range {
     return spell(log ? from * std::pow(to / from, share) : from + (to - from) * share);
   }
   std::string spell(double x) const {
-    return whole ? fmt::format("{}", std::llround(x)) : fmt::format("{}", x);
+    if (whole) return fmt::format("{}", std::llround(x));
+    // What pow and sums leave in the last digit is not what was meant: 4, not 3.9999999999999996.
+    return x == from || x == to ? fmt::format("{}", x) : fmt::format("{:.15g}", x);
   }
 };
 

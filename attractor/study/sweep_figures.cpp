@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 
 #include "attractor/base/error.hpp"
@@ -19,7 +20,7 @@ using report::Panel;
 using report::Scale;
 using report::Series;
 
-constexpr std::size_t kUsualFigures = 6;
+constexpr std::size_t kUsualFigures = 6, kNamedCurves = 12;
 
 std::string words(std::string name) {
   std::replace(name.begin(), name.end(), '_', ' ');
@@ -55,13 +56,46 @@ std::vector<std::vector<std::size_t>> lines_along(const Study& study, std::size_
   return result;
 }
 
+/// "0.1" of 0.1000000001; words as they are.
+std::string value_words(const std::string& text) {
+  double value = 0;
+  return parse_real(text, value) ? fmt::format("{:.6g}", value) : text;
+}
+
+/// "beta 4, dynamics usa": the axes that differ from curve to curve.
 std::string other_words(const Study& study, std::size_t point, std::size_t axis) {
   std::string text;
   for (std::size_t a = 0; a < study.axes.size(); ++a)
-    if (a != axis && study.grid)
+    if (a != axis && (study.grid || axis == study.axes.size()))
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", study.axes[a].name,
-                          study.value(point, a));
+                          value_words(study.value(point, a)));
   return text;
+}
+
+/// An axis of the study: its numbers, or its words in their order.
+struct StudyPlaces {
+  report::Axis axis;
+  std::map<std::string, double> words{};
+
+  double at(const Study& study, const SweepPoint& point, std::size_t p, std::size_t a) const {
+    return words.empty() ? point.axes[a] : words.at(study.value(p, a));
+  }
+};
+
+StudyPlaces places_of(const Study& study, const SweepRecord& record, std::size_t a, bool log) {
+  StudyPlaces places{.axis = {.label = words(study.axes[a].name)}};
+  const bool numeric = std::none_of(record.points.begin(), record.points.end(),
+                                    [a](const SweepPoint& p) { return std::isnan(p.axes[a]); });
+  if (numeric) {
+    places.axis.scale = log ? Scale::log : Scale::linear;
+    return places;
+  }
+  for (std::size_t p = 0; p < record.points.size(); ++p) {
+    const std::string& text = study.value(p, a);
+    if (!places.words.emplace(text, static_cast<double>(places.words.size())).second) continue;
+    places.axis.names.push_back(text);
+  }
+  return places;
 }
 
 /// The colour scale from the data, or [0, 1] where they lie in it.
@@ -74,60 +108,67 @@ void fit_scale(report::Heat& heat) {
   heat.high = high > low ? high : low + 1;
 }
 
-PageFigure finish(const StudyFigure& f, Panel panel, std::size_t number,
-                  const std::string& caption) {
-  panel.x.scale = f.log_x ? Scale::log : Scale::linear;
-  panel.y.scale = f.log_y ? Scale::log : Scale::linear;
-  report::Figure figure{.id = fmt::format("figure{}", number),
-                        .title = f.title,
-                        .panels = {std::move(panel)},
-                        .height = 440};
-  return {std::move(figure), caption, !f.z.empty()};
+PageFigure finish(const StudyFigure& f, Panel panel, std::size_t number, std::string title,
+                  std::string caption) {
+  return plot(fmt::format("figure{}", number), f.title.empty() ? std::move(title) : f.title,
+              std::move(panel), std::move(caption));
 }
 
 /// Mean against an axis, with intervals as vertical strokes.
 PageFigure against_axis(const Study& study, const SweepRecord& record, const StudyFigure& f,
                         std::size_t axis, std::size_t number) {
   require(record, f.y);
-  Panel panel{.x = {.label = words(f.x)}, .y = {.label = words(f.y)}};
+  const StudyPlaces places = places_of(study, record, axis, f.log_x);
+  Panel panel{.x = places.axis,
+              .y = {.label = words(f.y), .scale = f.log_y ? Scale::log : Scale::linear}};
   std::size_t colour = 0;
   for (const std::vector<std::size_t>& points : lines_along(study, axis)) {
     const report::Colour c = report::kPalette[colour++ % report::kPalette.size()];
-    Series mean = curve(c, study.grid ? 2.2 : 0), strokes = curve(c, 1.2);
-    Series dots{
-        .title = other_words(study, points.front(), axis), .mark = Mark::points, .colour = c};
+    const bool joined = study.grid && places.words.empty();  // words have no order
+    Series mean = curve(c, 2.2), strokes = curve(c, 1.2);
+    Series dots{.mark = Mark::points, .colour = c, .size = 4};
+    (joined ? mean : dots).title = other_words(study, points.front(), axis);
     for (const std::size_t p : points) {
       const SweepPoint& point = record.points[p];
-      const double x = point.axes[axis], y = point.mean.at(f.y)[0], h = point.half.at(f.y)[0];
+      const double x = places.at(study, point, p, axis), y = point.mean.at(f.y)[0],
+                   h = point.half.at(f.y)[0];
       add_point(mean, x, y);
       add_point(dots, x, y);
       for (const double end : {y - h, y + h, kNan})
         add_point(strokes, std::isnan(end) ? kNan : x, end);
     }
-    if (study.grid) panel.series.push_back(std::move(mean));
     panel.series.push_back(std::move(strokes));
+    if (joined) panel.series.push_back(std::move(mean));
     panel.series.push_back(std::move(dots));
   }
-  return finish(f, std::move(panel), number,
+  return finish(f, std::move(panel), number, fmt::format("{} against {}", words(f.y), words(f.x)),
                 fmt::format("Mean of {} with its 95 % interval.", words(f.y)));
 }
 
-/// One list against another, a curve for each point.
+/// One list against another, or against its index: a curve for each point.
 PageFigure list_curves(const Study& study, const SweepRecord& record, const StudyFigure& f,
                        std::size_t number) {
-  require(record, f.x);
+  if (!f.x.empty()) require(record, f.x);
   require(record, f.y);
-  Panel panel{.x = {.label = words(f.x)}, .y = {.label = words(f.y)}};
+  const std::string across = f.x.empty() ? "index" : words(f.x);
+  Panel panel{
+      .x = {.label = across, .scale = f.log_x ? Scale::log : Scale::linear, .whole = f.x.empty()},
+      .y = {.label = words(f.y), .scale = f.log_y ? Scale::log : Scale::linear}};
   for (std::size_t p = 0; p < record.points.size(); ++p) {
     Series line = curve(report::kPalette[p % report::kPalette.size()], 2);
     line.dashed = p / report::kPalette.size() % 2 == 1;
-    if (record.points.size() <= 12) line.title = other_words(study, p, study.axes.size());
-    const std::vector<double>&x = record.points[p].mean.at(f.x), &y = record.points[p].mean.at(f.y);
-    for (std::size_t k = 0; k < std::min(x.size(), y.size()); ++k) add_point(line, x[k], y[k]);
+    if (record.points.size() <= kNamedCurves) line.title = other_words(study, p, study.axes.size());
+    const std::vector<double>& y = record.points[p].mean.at(f.y);
+    for (std::size_t k = 0; k < y.size(); ++k) {
+      const std::vector<double>* x = f.x.empty() ? nullptr : &record.points[p].mean.at(f.x);
+      if (x == nullptr || k < x->size())
+        add_point(line, x == nullptr ? static_cast<double>(k) : (*x)[k], y[k]);
+    }
     panel.series.push_back(std::move(line));
   }
-  return finish(f, std::move(panel), number,
-                fmt::format("{} against {}, means over replicates.", words(f.y), words(f.x)));
+  return finish(f, std::move(panel), number, fmt::format("{} against {}", words(f.y), across),
+                fmt::format("Means over replicates{}.",
+                            record.points.size() > kNamedCurves ? ", a curve for each point" : ""));
 }
 
 std::vector<double> numeric(const StudyAxis& axis) {
@@ -164,30 +205,65 @@ PageFigure heat_map(const Study& study, const SweepRecord& record, const StudyFi
         heat.value[k * heat.x.size() + at[*x]] = z[k];
   }
   fit_scale(heat);
-  Panel panel{.x = {.label = words(f.x)}, .y = {.label = words(f.y)}};
+  Panel panel{.x = {.label = words(f.x), .scale = f.log_x ? Scale::log : Scale::linear},
+              .y = {.label = words(f.y), .scale = f.log_y ? Scale::log : Scale::linear}};
   const double top = heat.y.back();
+  const std::vector<std::size_t> along = lines_along(study, *x).front();
   panel.heat = std::move(heat);
   for (std::size_t k = 0; k < f.overlay.size(); ++k) {
     require(record, f.overlay[k]);
     Series line = curve(k == 0 ? report::kVermillion : report::kPalette[k % 6], 3);
     line.title = words(f.overlay[k]);
-    for (const std::size_t p : lines_along(study, *x).front()) {
+    for (const std::size_t p : along) {
       const double value = record.points[p].mean.at(f.overlay[k])[0];
       add_point(line, record.points[p].axes[*x], value <= top ? value : kNan);
     }
     panel.series.push_back(std::move(line));
   }
-  return finish(f, std::move(panel), number,
-                fmt::format("Mean of {} over {} and {}.", words(f.z), words(f.x), words(f.y)));
+  PageFigure result = finish(f, std::move(panel), number, words(f.z),
+                             fmt::format("Mean over {} and {}.", words(f.x), words(f.y)));
+  result.figure.width = 640;
+  result.figure.height = 440;
+  return result;
 }
 
+bool is_numeric(const SweepRecord& record, std::size_t axis) {
+  return std::none_of(record.points.begin(), record.points.end(),
+                      [axis](const SweepPoint& p) { return std::isnan(p.axes[axis]); });
+}
+
+/// The last word of "series.log10_time".
+std::string_view last_part(std::string_view name) {
+  const std::size_t dot = name.rfind('.');
+  return dot == name.npos ? name : name.substr(dot + 1);
+}
+
+/// The list of times that belongs to a list: the same table, equally long. Empty: none.
+std::string times_of(const SweepRecord& record, const std::string& name) {
+  const std::string table = name.substr(0, name.size() - last_part(name).size());
+  for (const std::string& other : record.measures)
+    if (other != name && record.length.at(other) == record.length.at(name) &&
+        other.substr(0, other.size() - last_part(other).size()) == table &&
+        (last_part(other) == "time" || last_part(other) == "log10_time"))
+      return other;
+  return "";
+}
+
+bool is_clock(const std::string& name) {
+  return last_part(name) == "time" || last_part(name) == "log10_time";
+}
+
+/// Every measure: plain ones against the first axis, lists against their times.
 std::vector<StudyFigure> usual_figures(const Study& study, const SweepRecord& record) {
   std::vector<StudyFigure> figures;
-  if (study.axes.empty() || std::isnan(record.points[0].axes[0])) return figures;
-  const bool plane = study.grid && study.axes.size() == 2 && !std::isnan(record.points[0].axes[1]);
+  const bool plane = study.grid && study.axes.size() == 2 && is_numeric(record, 0) &&
+                     is_numeric(record, 1) && study.axes[1].values.size() > 6;
   for (const std::string& name : record.measures) {
-    if (record.length.at(name) != 1 || figures.size() == kUsualFigures) continue;
-    if (plane && study.axes[1].values.size() > 6)
+    if (figures.size() == kUsualFigures) break;
+    if (record.length.at(name) > 1 && !is_clock(name))
+      figures.push_back({.x = times_of(record, name), .y = name});
+    if (record.length.at(name) != 1 || study.axes.empty()) continue;
+    if (plane)
       figures.push_back({.x = study.axes[0].name, .y = study.axes[1].name, .z = name});
     else
       figures.push_back({.x = study.axes[0].name, .y = name});

@@ -51,12 +51,39 @@ std::vector<std::string> axis_names(const Study& study) {
   return names;
 }
 
-/// Words of an axis that is not numeric stand in a leading column.
-std::string words_of(const Study& study, std::size_t point) {
+/// Words of an axis that is not numeric stand in a leading column; short: of numbers six digits.
+std::string words_of(const Study& study, std::size_t point, bool short_numbers = false) {
   std::string words;
-  for (std::size_t a = 0; a < study.axes.size(); ++a)
-    words += fmt::format("{}{}={}", a == 0 ? "" : " ", study.axes[a].name, study.value(point, a));
+  for (std::size_t a = 0; a < study.axes.size(); ++a) {
+    const double number = as_number(study.value(point, a));
+    words += fmt::format("{}{}={}", a == 0 ? "" : " ", study.axes[a].name,
+                         short_numbers && std::isfinite(number) ? fmt::format("{:.6g}", number)
+                                                                : study.value(point, a));
+  }
   return words.empty() ? "all" : words;
+}
+
+/// What the first measure does over the points, in a sentence.
+std::string finding(const Study& study, const SweepRecord& record, const std::string& title,
+                    std::size_t units, std::size_t failed) {
+  const std::string effort =
+      fmt::format("{} units at {} points{}", grouped(units), grouped(study.points()),
+                  failed == 0 ? "" : fmt::format(", {} of them failed", grouped(failed)));
+  for (const std::string& name : record.measures) {
+    if (record.length.at(name) != 1) continue;
+    std::size_t low = 0, high = 0;
+    const auto mean = [&](std::size_t p) { return record.points[p].mean.at(name)[0]; };
+    for (std::size_t p = 0; p < record.points.size(); ++p) {
+      if (!std::isfinite(mean(low)) || mean(p) < mean(low)) low = p;
+      if (!std::isfinite(mean(high)) || mean(p) > mean(high)) high = p;
+    }
+    if (record.points.size() < 2 || !std::isfinite(mean(low)) || !(mean(high) > mean(low)))
+      continue;
+    return fmt::format("{}: {} goes from {} ({}) to {} ({}); {}", title, spaced(name),
+                       rounded(mean(low)), words_of(study, low, true), rounded(mean(high)),
+                       words_of(study, high, true), effort);
+  }
+  return fmt::format("{}: {}", title, effort);
 }
 
 Table points_table(const Study& study, const SweepRecord& record) {
@@ -79,6 +106,7 @@ Table points_table(const Study& study, const SweepRecord& record) {
         row.push_back(point.half.at(name)[0]);
       }
     table.labels.push_back(words_of(study, p));
+    table.shown_labels.push_back(words_of(study, p, true));
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -164,9 +192,13 @@ Result result_of(const Study& study, const Units& units) {
   const Table failures = failures_table(units);
   Result answer{.title = study.name.empty() ? "Sweep of attractor " + study.command : study.name,
                 .headline = {}};
-  answer.headline = fmt::format(
-      "{}: {} units at {} points{}.", answer.title, units.size(), study.points(),
-      failures.rows.empty() ? "" : fmt::format(", {} of them failed", failures.rows.size()));
+  answer.headline = finding(study, record, answer.title, units.size(), failures.rows.size());
+  answer.tiles = {
+      {"points", grouped(study.points()), "combinations of parameters"},
+      {"units", grouped(units.size()), fmt::format("up to {} a point", grouped(study.replicates))},
+      {"failed", grouped(failures.rows.size()),
+       failures.rows.empty() ? "every unit delivered" : "units; reasons below"},
+      {"command", study.command, "was swept"}};
   answer.values["swept"] = study.command;
   answer.values["point_count"] = study.points();
   answer.values["unit_count"] = units.size();

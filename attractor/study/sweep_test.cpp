@@ -249,6 +249,50 @@ TEST_F(SweepTest, StatisticsAreThoseOfTheUnits) {
   EXPECT_NE(answer.remarks.at(0).find("Unit 6 failed: too hot"), std::string::npos);
 }
 
+// Every measure is drawn without being asked for: against words too, and lists against their times.
+TEST_F(SweepTest, EveryMeasureIsDrawn) {
+  const Study study = parse_study(
+      "replicates = 2\nmeasure = [\"x\", \"run.list\", \"run.time\"]\n[grid]\n"
+      "dynamics = [\"sa\", \"usa\"]\ntokens = [4, 6]\n",
+      "s");
+  std::map<std::size_t, UnitResult> units;
+  for (std::size_t u = 0; u < 8; ++u)
+    units[u] = {
+        .unit = u,
+        .measures = {
+            {"x", {static_cast<double>(u)}}, {"run.list", {1, 2, 3}}, {"run.time", {10, 20, 30}}}};
+  const std::vector<PageFigure> figures = sweep_figures(study, collect(study, units));
+  ASSERT_EQ(figures.size(), 2U);
+  const report::Panel &plain = figures[0].figure.panels[0], &lists = figures[1].figure.panels[0];
+  EXPECT_EQ(plain.x.names, (std::vector<std::string>{"sa", "usa"}));
+  EXPECT_EQ(lists.x.label, "run time");
+  EXPECT_EQ(lists.series.size(), 4U);
+  EXPECT_EQ(lists.series[0].x, (std::vector<double>{10, 20, 30}));
+  EXPECT_EQ(lists.series[0].title, "dynamics sa, tokens 4");
+  EXPECT_EQ(result_of(study, units).headline.find("x goes from 0.5"),
+            0 + result_of(study, units).title.size() + 2);
+}
+
+TEST_F(SweepTest, AMapHasItsCurvesOverIt) {
+  const Study study = parse_study(
+      "measure = [\"run.list\", \"run.time\", \"x\"]\n[grid]\nbeta = [1, 2, 3]\n[[figure]]\n"
+      "x = \"beta\"\ny = \"run.time\"\nz = \"run.list\"\noverlay = [\"x\"]\n",
+      "s");
+  std::map<std::size_t, UnitResult> units;
+  for (std::size_t u = 0; u < 3; ++u)
+    units[u] = {.unit = u, .measures = {{"x", {12}}, {"run.list", {1, 2}}, {"run.time", {10, 20}}}};
+  const report::Panel panel = sweep_figures(study, collect(study, units))[0].figure.panels[0];
+  ASSERT_TRUE(panel.heat);
+  EXPECT_EQ(panel.series[0].x, (std::vector<double>{1, 2, 3}));
+  EXPECT_EQ(panel.series[0].y, (std::vector<double>{12, 12, 12}));
+}
+
+TEST(StudyTest, ValuesOfARangeAreWhatWasMeant) {
+  const Study study =
+      parse_study("[grid]\nbeta = {from = 1, to = 64, count = 7, spacing = \"log\"}\n", "s");
+  EXPECT_EQ(study.axes[0].values, (std::vector<std::string>{"1", "2", "4", "8", "16", "32", "64"}));
+}
+
 TEST_F(SweepTest, AFailingUnitIsRecordedAndOthersGoOn) {
   // Words of the second axis suit the first parameter only for one of its values.
   const Study study = parse_study(R"(

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "attractor/base/error.hpp"
+#include "attractor/space/space.hpp"
 
 namespace attractor {
 namespace {
@@ -73,6 +74,25 @@ Array tokens_of(Array array, const std::string& name, bool unit_length) {
   for (std::size_t i = 0; i < array.shape[0]; ++i)
     normalise(std::span(array.data).subspan(i * dim, dim), i, name);
   return array;
+}
+
+void require_unit_rows(std::span<const double> rows, std::size_t dim, const std::string& name,
+                       double within) {
+  for (std::size_t i = 0; i * dim < rows.size(); ++i)
+    if (const double length = norm(rows.subspan(i * dim, dim)); !(std::abs(length - 1) <= within))
+      throw Error(
+          fmt::format("{}: row {} (counted from 0) has length {:.6g}; on the sphere tokens have "
+                      "length 1",
+                      name, i, length));
+}
+
+void require_masses(std::span<const double> masses, std::size_t count, const std::string& name) {
+  if (masses.size() != count)
+    throw Error(fmt::format("{} has {} numbers; allowed is one for each of {} tokens", name,
+                            masses.size(), count));
+  for (const double m : masses)
+    if (!(m > 0 && std::isfinite(m)))
+      throw Error(fmt::format("{} holds {}; allowed: above 0", name, m));
 }
 
 Array weights_of(Array array, const std::string& name, const std::vector<std::size_t>& shape,

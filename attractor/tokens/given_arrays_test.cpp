@@ -123,5 +123,21 @@ TEST(GivenArrays, RefuseWeightsThatAreNotFinite) {
               "entry (1, 0, 1) (counted from 0) is inf");
 }
 
+TEST(GivenArrays, RowsHaveUnitLengthOrAreNamed) {
+  const std::vector<double> rows{0.6, 0.8, 1, 1e-10};
+  EXPECT_EQ(refusal([&] { require_unit_rows(rows, 2, "x", 1e-9); }), "");
+  const std::vector<double> longer{0.6, 0.8, 1, 1};
+  EXPECT_SAYS(refusal([&] { require_unit_rows(longer, 2, "x", 1e-9); }),
+              "x: row 1 (counted from 0) has length 1.41421");
+}
+
+TEST(GivenArrays, MassesArePositiveAndOneForEachToken) {
+  const std::vector<double> good{1, 2.5}, zero{1, 0}, undefined{1, NAN};
+  EXPECT_EQ(refusal([&] { require_masses(good, 2, "masses"); }), "");
+  EXPECT_SAYS(refusal([&] { require_masses(good, 3, "masses"); }), "masses has 2 numbers");
+  EXPECT_SAYS(refusal([&] { require_masses(zero, 2, "masses"); }), "masses holds 0; allowed");
+  EXPECT_SAYS(refusal([&] { require_masses(undefined, 2, "masses"); }), "masses holds nan");
+}
+
 }  // namespace
 }  // namespace attractor

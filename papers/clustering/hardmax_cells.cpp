@@ -129,7 +129,7 @@ Finding run(const Effort& effort) {
   finding.answer.tables.push_back(std::move(table));
   finding.answer.remarks.push_back(
       "alpha = 0.5 is the residual strength: a step goes alpha/(1+alpha) = 1/3 of the way. The "
-      "column limit_points_half has steps of 1/2.");
+      "column \"limit points half\" has steps of 1/2.");
   finding.answer.draw = [first, film] { return figures(first, film); };
   return finding;
 }

@@ -64,7 +64,7 @@ Finding run(const Effort& effort) {
       "{:.3f} ± {:.3f} for d = {}, β = {}. Collapse comes sooner the larger β is.",
       low[2], low[4], low[5], low[0], low[1], high[2], high[4], high[5], high[0], high[1]);
   finding.answer.remarks.push_back(
-      "Without --quick the diagrams have 256 systems for each beta, the paper's 2048: at beta = 9 "
+      "At full size the diagrams have 256 systems for each beta, the paper's 2048: at beta = 9 "
       "the published step takes 150,000 layers.");
   finding.answer.draw = drawn(
       diagrams,

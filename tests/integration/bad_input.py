@@ -6,7 +6,6 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import program  # noqa: E402
 
-import os
 import resource
 import shutil
 import signal
@@ -17,7 +16,6 @@ import time
 import h5py
 import numpy as np
 
-os.environ["PATH"] = ""  # no gnuplot: its figures take a second a run and are tested elsewhere
 NAN, INF = float("nan"), float("inf")
 SLOW = ("--tokens", 200, "--dim", 4, "--beta", 4, "--tolerance", 1e-11)
 HALF_A_SECOND = (*SLOW, "--time", 20)
@@ -135,6 +133,11 @@ EQUIANGULAR = ["--init", "equiangular"]
     "merge_radius_1": (["--merge-radius", "1"], ["merge-radius", "'1'", "1e-12 to 0.01"]),
     "snapshots_1": (["--snapshots", "1"], ["snapshots", "'1'", "2 to 1000"]),
     "snapshots_fractional": (["--snapshots", "2.5"], ["snapshots", "2.5", "2 to 1000"]),
+    "snapshots_beyond_outputs": (["--snapshots", "102"], ["snapshots = 102", "2 to 101", "outputs = 100"]),
+    "snapshots_beyond_layers": (["--snapshots", "8", "--stepper", "layers", "--step", "1", "--time", "6"], ["snapshots = 8", "2 to 7"]),
+    "beta_is_no_count": (["--beta", "1k"], ["beta", "1k"]),
+    "tokens_in_milli": (["--tokens", "1m"], ["tokens", "1m"]),
+    "one_dash": (["-tokens", "3"], ["-tokens is no option", "did you mean --tokens?"]),
     "inf_with_layers": (["--time", "inf", "--stepper", "layers"], ["inf", "layers", "adaptive"]),
     "inf_with_rk4": (["--time", "inf", "--stepper", "rk4"], ["inf", "rk4", "adaptive"]),
     "inf_in_euclidean": (["--time", "inf", "--space", "euclidean"], ["inf", "sphere"]),
@@ -351,6 +354,37 @@ class RunDirectory(Refusal):
         self.given("killed")
         self.refused(says=["unfinished", "--resume run"])
 
+    def test_out_of_a_finished_run_says_overwrite(self):
+        self.given("finished")
+        self.refused(says=["run holds a finished run; choose another --out, or --overwrite it"])
+
+    def test_overwrite_needs_out_and_a_run(self):
+        self.refused("--overwrite", out=(), says=["--overwrite has no effect without --out"])
+        (self.directory / "run").mkdir()
+        self.file("run/thesis.tex", "my life's work")
+        self.refused("--overwrite", says=["run", "is not empty"])
+        self.refused("--resume", "run", "--overwrite", out=(), says=["--resume", "give no others"])
+
+    def test_overwrite_spares_what_the_run_reads(self):
+        self.answer("--tokens", 3, "--time", 1, "--query", "gaussian", "--out", self.directory / "run")
+        self.refused("--query", "run/result.h5:/weights/query", "--overwrite",
+                     says=["run/result.h5:/weights/query", "in the directory that --overwrite replaces"])
+
+    def test_overwrite_of_bad_parameters_leaves_the_run(self):
+        self.given("finished")
+        self.refused("--overwrite", "--beta", "-1", says=["beta"])
+
+    def test_overwrite_replaces_finished_and_unfinished_runs(self):
+        for name in ("finished", "killed"):
+            run = self.given(name)
+            (run / "notes.txt").write_text("mine")
+            self.answer("--tokens", 3, "--time", 1, "--out", run, "--overwrite")
+            other = self.directory / f"other-{name}"
+            self.answer("--tokens", 3, "--time", 1, "--out", other)
+            self.assertEqual((run / "result.h5").read_bytes(), (other / "result.h5").read_bytes())
+            self.assertEqual(sorted(p.name for p in run.iterdir()), sorted([*(p.name for p in other.iterdir()), "notes.txt"]))
+            shutil.rmtree(run)
+
     def test_out_refuses_other_content(self):
         (self.directory / "run").mkdir()
         self.file("run/thesis.tex", "my life's work")
@@ -460,7 +494,7 @@ class FullDisk(Refusal):
     def test_that_can_never_hold_the_result_is_refused_before_the_run(self):
         free = shutil.disk_usage(self.directory).free
         tokens = min(10**7, free // (1000 * 3 * 8) + 1)  # a thousand snapshots of three coordinates
-        self.refused("--tokens", tokens, "--snapshots", 1000, says=["MB" if tokens < 10**7 else ""])
+        self.refused("--tokens", tokens, "--outputs", 1000, "--snapshots", 1000, says=["MB" if tokens < 10**7 else ""])
 
     def test_behind_standard_output_is_an_error(self):
         for arguments in (["--time", "1", "--json"], ["--time", "1"]):

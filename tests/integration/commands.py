@@ -2,10 +2,11 @@
 runs as it stands, and a sweep can call it."""
 import html
 import json
-import os
 import pathlib
 import re
 import shlex
+import shutil
+import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -14,7 +15,6 @@ import program  # noqa: E402
 import h5py
 import numpy as np
 
-os.environ["PATH"] = ""  # no gnuplot: figures are tested elsewhere
 
 # Short calls of all commands that compute; POINTS is a file of points, DATA a problem.
 CALLS = {
@@ -69,9 +69,38 @@ class Commands(program.ProgramTest):
             self.assertIn(name.split()[0], listed)
             shown = program.attractor(*name.split(), "--help")
             self.assertEqual(shown.status, 0)
-            self.assertIn(f"attractor {name}", shown.out)
-            for flag in ("--out", "--config", "--threads", "--json", "--quiet", "--no-figures"):
+            for words in (f"attractor {name}", "--out", f"attractor {name} --help-all"):
+                self.assertIn(words, shown.out)
+            self.assertLessEqual(shown.out.count("\n"), 50, name)
+            shown = program.attractor(*name.split(), "--help-all")
+            for flag in ("--out", "--overwrite", "--config", "--threads", "--json", "--quiet", "--no-figures"):
                 self.assertIn(flag, shown.out, name)
+
+    def test_manual_pages_are_sound(self):
+        pages = self.directory / "pages"
+        self.assertEqual(program.attractor("manual", "--out", pages).status, 0)
+        names = {p.name for p in pages.iterdir()}
+        self.assertLessEqual({"attractor.1", *(f"attractor-{name.replace(' ', '-')}.1" for name in CALLS)}, names)
+        groff = shutil.which("groff", path="/usr/bin")
+        self.assertTrue(groff, "groff-base is in packages.txt")
+        for page in pages.iterdir():
+            done = subprocess.run([groff, "-man", "-ww", "-Tutf8", "-K", "utf8", "-z", page], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), page.name)
+
+    def test_the_manual_as_json_knows_every_option(self):
+        listed = program.attractor("manual", "--form", "json").json
+        self.assertLessEqual(set(CALLS), {tool["name"] for tool in listed})
+        for tool in listed:
+            shown = program.attractor(*tool["name"].split(), "--help-all").out
+            for parameter in tool["parameters"]:
+                self.assertIn(parameter["name"], shown, tool["name"])
+
+    def test_counts_have_letters_and_the_answer_says_what_they_are(self):
+        run = program.attractor("context", "--advise", "--tokens", "128k", "--trained-tokens", "8k")
+        self.assertEqual(run.status, 0, run.err)
+        self.assertIn("tokens 128k is 131072, trained-tokens 8k is 8192 (k = 1024", " ".join(run.out.split()))
+        stored = program.attractor("context", "--advise", "--tokens", "128k", "--json").json["parameters"]
+        self.assertEqual(stored["tokens"], 131072)
 
     def test_no_figures_leaves_numbers_only(self):
         for k, (name, words) in enumerate(CALLS.items()):

@@ -7,13 +7,11 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import program  # noqa: E402
 
-import os
 import shutil
 
 import h5py
 import numpy as np
 
-os.environ["PATH"] = ""  # no gnuplot
 OLD = pathlib.Path(__file__).resolve().parents[1] / "data/old_runs"
 
 

@@ -25,6 +25,20 @@ class Reproduce(program.ProgramTest):
         first = re.search(r'href="figures/(\w+)\.svg"', self.page)[1]
         self.assertEqual(re.search(r'figures/(\w+)\.svg', self.gallery)[1], first)
 
+    def test_overwrite_replaces_a_gallery_and_nothing_else(self):
+        self.reproduced("kuramoto", "--quick")
+        out = self.directory / "kuramoto"
+        refused = program.attractor("reproduce", "kuramoto", "--quick", "--out", out)
+        self.assertEqual(refused.status, 2)
+        self.assertIn("choose another --out, or --overwrite it", refused.err)
+        self.reproduced("kuramoto", "--quick", "--overwrite")
+        (out / "thesis.tex").write_text("my life's work")
+        refused = program.attractor("reproduce", "kuramoto", "--quick", "--overwrite", "--out", out)
+        self.assertEqual(refused.status, 2)
+        self.assertNotIn("--overwrite", refused.err)
+        self.assertTrue((out / "thesis.tex").exists())
+        self.assertTrue((out / "kuramoto" / "index.html").exists())
+
     def test_headlines_have_powers_of_ten(self):
         self.reproduced("prompt-weight-equivalence", "--quick")
         headline = re.search(r"<h1>(.*?)</h1>", self.page, re.S)[1]

@@ -1,6 +1,5 @@
 """Training runs through the command line: result files, interruption and resumption, threads, pages."""
 import json
-import os
 import json
 import pathlib
 import resource
@@ -16,7 +15,6 @@ import numpy as np
 
 import program
 
-os.environ["PATH"] = ""  # no gnuplot: its figures take a second a run and are tested elsewhere
 RUNS = {"gd": ("--optimizer", "gd", "--step", 0.5, "--steps", 1_500_000),
         "momentum": ("--optimizer", "ngd", "--momentum", 0.5, "--steps", 1_500_000),
         "flow": ("--optimizer", "flow", "--log10-time", 20_000)}

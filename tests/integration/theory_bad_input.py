@@ -6,11 +6,9 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import program  # noqa: E402
 
-import os
 
 import numpy as np
 
-os.environ["PATH"] = ""  # no gnuplot: its figures take a second a run and are tested elsewhere
 
 EQUIANGULAR, PAIR, CLUSTERS = ("reduce", "equiangular"), ("reduce", "pair"), ("reduce", "clusters")
 SIMPLEX = (*CLUSTERS, "--shape", "simplex", "--count", "4")

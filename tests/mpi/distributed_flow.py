@@ -142,13 +142,13 @@ class Refused(ranked.RanksTest):
     def test_what_ranks_cannot_share(self):
         out = ("--out", self.directory / "never")
         for sentence, arguments in (
-            ("--merge-radius off", ()),
+            ("merge-radius off", ()),
             ("one head", ("--heads", 2)),
             ("no noise", ("--noise", 0.1)),
-            ("--engine dense", ("--engine", "circle", "--dim", 2)),
+            ("engine dense", ("--engine", "circle", "--dim", 2)),
             ("3 tokens cannot be shared by 4 ranks", ("--tokens", 3, *OFF)),
             ("beta", ("--beta", -1)),
-            ("see --help", ("--nonsense",)),
+            ("see attractor flow --help", ("--nonsense",)),
         ):
             with self.subTest(sentence):
                 self.refuses(4, sentence, "flow", *arguments, *out)

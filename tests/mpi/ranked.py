@@ -1,7 +1,6 @@
 """Runs the program as several ranks, and reads the tokens of a result with the standard library."""
 import array
 import math
-import os
 import pathlib
 import random
 import shutil
@@ -13,7 +12,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import program  # noqa: E402
 
 MPIRUN = (shutil.which("mpirun") or "mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "plm", "isolated")  # without ssh
-os.environ["PATH"] = ""  # no gnuplot: its figures take a second a run and are tested elsewhere
 
 
 def command(ranks, *arguments, grace=0):

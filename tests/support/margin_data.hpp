@@ -48,6 +48,12 @@ inline TokenChoice choice_of(std::span<const double> direction, std::span<const 
   return choice;
 }
 
+/// The same with every other input relaxed.
+inline TokenChoice half_relaxed(TokenChoice choice) {
+  for (std::size_t i = 0; i < choice.chosen.size(); ++i) choice.relaxed.push_back(i % 2 == 1);
+  return choice;
+}
+
 /// Each input's keys by a power of ten of its own, 10^-decades .. 10^(decades - 1).
 inline void spread_sizes(std::vector<double>& keys, std::size_t per_input, std::uint64_t seed,
                          int decades) {

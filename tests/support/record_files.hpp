@@ -37,7 +37,7 @@ void write_result_file(const Record& record, const std::filesystem::path& file) 
 /// What a page shows, without the numbers beside it: also of records that no run leaves.
 inline Result page_of(const FlowRecord& r) {
   return {.title = flow_title(r),
-          .headline = headline(r),
+          .headline = headline(r, flow_view(r)),
           .draw = [&r] { return flow_figures(r, flow_view(r)); },
           .page = [&r] { return flow_page(r, flow_view(r)); },
           .footer = r.engine};

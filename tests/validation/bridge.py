@@ -3,7 +3,6 @@ inverse temperature. Truths: the solvable case of one useful token, the max-marg
 """
 import json
 import math
-import os
 import pathlib
 import signal
 import subprocess
@@ -16,7 +15,6 @@ import numpy as np
 
 import program
 
-os.environ["PATH"] = ""  # no gnuplot: its figures take a second a run and are tested elsewhere
 ROUNDING = 1e-12
 
 

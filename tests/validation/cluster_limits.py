@@ -3,14 +3,12 @@ number of the theory's table, the large-beta formula, growth rates by their defi
 """
 import cmath
 import math
-import os
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import program
 
-os.environ["PATH"] = ""  # no gnuplot: its figures take a second a run and are tested elsewhere
 DIGITS = 5e-13  # the table has 13 digits
 
 MERGE_TIMES = {  # (dynamics, degrees): {beta: time to cosine 0.999}

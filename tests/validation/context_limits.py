@@ -3,14 +3,12 @@ Truths: recorded reference values (13 digits, mpmath), the textbook layer in pla
 """
 import json
 import math
-import os
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import program
 
-os.environ["PATH"] = ""  # no gnuplot: its figures take a second a run and are tested elsewhere
 DIGITS = 6e-13  # half a unit of the thirteenth digit
 
 LENGTHS = (1e2, 1e3, 1e4, 1e6, 1e9, 1e12)

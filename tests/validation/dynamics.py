@@ -2,7 +2,6 @@
 hardmax and Frank-Wolfe, linear, ReLU and Sinkhorn rules, heads, position bias, noise. Positions are read from result.h5.
 """
 import math
-import os
 import pathlib
 import random
 import sys
@@ -12,7 +11,6 @@ import program
 
 import h5py
 
-os.environ["PATH"] = ""  # no gnuplot: its figures take a second a run and are tested elsewhere
 
 PLANE = ("--dim", 2, "--init", "angles")
 

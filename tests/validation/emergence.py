@@ -2,7 +2,6 @@
 few points on the boundary of a polytope (V = I), on at most three hyperplanes (simple top eigenvalue), at a point (V = -I).
 """
 import math
-import os
 import pathlib
 import random
 import sys
@@ -12,7 +11,6 @@ import program
 
 import h5py
 
-os.environ["PATH"] = ""  # no gnuplot: its figures take a second a run and are tested elsewhere
 
 BOX = 5  # tokens start uniform in [-BOX, BOX]^d, as in the paper
 

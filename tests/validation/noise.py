@@ -2,15 +2,12 @@
 the closed forms of the circle by power series, a plain fixed point of the density on a grid, and n tokens with noise.
 """
 import math
-import os
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import program
 from harmonics import bessel
-
-os.environ["PATH"] = ""  # no gnuplot: its figures take a second a run and are tested elsewhere
 
 
 def fixed_point(rule, beta, kappa, start, rounds=4000, grid=128):

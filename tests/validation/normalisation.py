@@ -2,7 +2,6 @@
 closed system, tokens in general position against a plain integration, late laws, discrete layers.
 """
 import math
-import os
 import pathlib
 import sys
 
@@ -12,7 +11,6 @@ import numpy as np
 
 import program
 
-os.environ["PATH"] = ""  # no gnuplot: its figures take a second a run and are tested elsewhere
 
 SCHEMES = ("post", "pre", "mix", "peri", "sandwich", "ngpt", "ln-scaling", "damped-post", "deepnorm", "branch")
 ALPHA, SWITCH, SCALE = 0.7, 1.0, 1.6

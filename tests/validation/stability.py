@@ -3,7 +3,6 @@ functions summed here, the clusters that tokens make against those that the fast
 """
 import collections
 import math
-import os
 import pathlib
 import sys
 
@@ -11,7 +10,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import program
 from harmonics import bessel, growth
 
-os.environ["PATH"] = ""  # no gnuplot: its figures take a second a run and are tested elsewhere
 TOKENS = 20_000
 
 

@@ -10,9 +10,10 @@
 #include "attractor/base/numbers.hpp"
 #include "attractor/commands/bridge/load_bridge_py.hpp"
 #include "attractor/commands/flow/flow_view.hpp"
-#include "attractor/commands/flow/flow_viewer.hpp"
 #include "attractor/commands/flow/token_figure.hpp"
+#include "attractor/commands/result.hpp"
 #include "attractor/lab/words.hpp"
+#include "attractor/report/scene_panel.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -56,7 +57,8 @@ void colour_by_clusters(FlowRecord record, FlowView& view) {
     const std::size_t count = clusters_of(record.snapshots.back());
     if (count < 2 || count > report::kPalette.size()) continue;
     const FlowView coloured = flow_view(record);
-    view.palette = coloured.palette;
+    view.scene.palette = coloured.scene.palette;
+    view.scene.group = coloured.scene.group;
     view.group = coloured.group;
     view.reference = coloured.reference;
     return;
@@ -75,20 +77,37 @@ Pictures pictures_of(const BridgeRecord& r) {
   return p;
 }
 
+report::Scene scene_of(const Pictures& p, const BridgeRecord& r) {
+  report::Scene scene = flow_scene(p.record, p.view);
+  report::SceneClock times{.name = "log10_time", .at = {}}, norms{.name = "norm", .at = {}};
+  scene.labels.clear();
+  for (const std::size_t k : played(p.view)) {
+    const BridgeCheckpoint& c = r.checkpoints[k];
+    times.at.push_back(std::isfinite(c.training.log_time) ? log10_time(c.training) : kNan);
+    norms.at.push_back(c.training.norm);
+    scene.labels.push_back(fmt::format("{}, β = {:.3g}: {}", when(c.training.log_time),
+                                       c.training.norm, counted(c.end.clusters, "cluster")));
+  }
+  scene.clocks = {std::move(times), std::move(norms)};
+  scene.title = "Where tokens end, over training time";
+  return scene;
+}
+
 /// The common start, then the ends at telling checkpoints.
 PageFigure token_pictures(const BridgeRecord& r) {
   const Pictures all = pictures_of(r);
   FlowRecord record = all.record;
   record.snapshots = {{flow::Time(0), r.start.data, std::vector<std::uint32_t>(record.tokens), {}}};
   std::vector<std::string> titles = {"start of every flow"};
-  for (const std::size_t k : telling_snapshots(all.view, kPictures)) {
+  for (const std::size_t k : report::telling_moments(all.view.scene.xyz, kPictures)) {
     const BridgeCheckpoint& c = r.checkpoints[k];
     record.snapshots.push_back(all.record.snapshots[k]);
     titles.push_back(fmt::format("{},  β = {:.3g}:  {}", when(c.training.log_time), c.training.norm,
                                  counted(c.end.clusters, "cluster")));
   }
   FlowView view = flow_view(record);
-  view.palette = all.view.palette;
+  view.scene.palette = all.view.scene.palette;
+  view.scene.group = all.view.scene.group;
   view.group = all.view.group;
   PageFigure drawn = token_figure(record, view);
   for (std::size_t k = 0; k < titles.size(); ++k) drawn.figure.panels[k].title = titles[k];
@@ -99,7 +118,7 @@ PageFigure token_pictures(const BridgeRecord& r) {
     caption +=
         " Young attention is warm: every token is drawn to all others. Old attention is cold: it "
         "looks at near tokens only, and distant clusters no longer feel each other.";
-  if (view.palette.size() > 1)
+  if (view.scene.palette.size() > 1)
     caption += " Colour: the cluster at " +
                when(r.checkpoints[all.view.reference].training.log_time) + ".";
   return {std::move(drawn.figure), caption + " Area: the number of tokens on the spot.", true};
@@ -107,7 +126,9 @@ PageFigure token_pictures(const BridgeRecord& r) {
 
 // ---- Curves.
 
-Axis time_axis() { return {.label = "training time t", .scale = Scale::power}; }
+Axis training_axis() {
+  return {.label = "training time t", .scale = Scale::power, .clock = "log10_time"};
+}
 
 /// A line through x(row), y(row).
 template <class Row, class X, class Y>
@@ -135,12 +156,11 @@ PageFigure norm_figure(const BridgeRecord& r) {
   std::vector<Series> series;
   const BridgeMoment& last = r.moments.back();
   if (std::isfinite(r.theory.norm)) {
-    series.push_back(
-        line(r.moments, report::kInk,
-             fmt::format("theory: slope {} = {:.4g} in ln t", best_norm(r), r.theory.norm),
-             log10_time, [&](const BridgeMoment& m) {
-               return last.norm + r.theory.norm * (m.log_time - last.log_time);
-             }));
+    series.push_back(line(r.moments, report::kInk,
+                          fmt::format("theory: slope {} = {:.4g}", best_norm(r), r.theory.norm),
+                          log10_time, [&](const BridgeMoment& m) {
+                            return last.norm + r.theory.norm * (m.log_time - last.log_time);
+                          }));
     series.back().dashed = true;
     series.back().width = 1.4;
   }
@@ -149,7 +169,7 @@ PageFigure norm_figure(const BridgeRecord& r) {
   series.push_back(
       as_dots(line(r.checkpoints, report::kVermillion, "", checkpoint_time, checkpoint_norm)));
   PageFigure result =
-      plot("norm", "Training cools attention", time_axis(),
+      plot("norm", "Training cools attention", training_axis(),
            {.label = bars(r) + " = inverse temperature β", .low = 0}, std::move(series),
            "The norm of what is trained is the inverse temperature of attention; it grows like the "
            "logarithm of time. Dots: checkpoints.");
@@ -186,30 +206,27 @@ PageFigure weight_figure(const BridgeRecord& r) {
   if (std::isfinite(r.theory.norm)) {
     Series logistic = curve(report::kInk, 1.4);
     logistic.dashed = true;
-    logistic.title = fmt::format("logistic of the largest margin, 1 / {}", best_norm(r));
+    logistic.title = fmt::format("logistic of 1 / {}", best_norm(r));
     for (int k = 0; k <= 200; ++k) {
       const double at = most * k / 200;
       add_point(logistic, at, logistic_weight(r.training.problem.tokens, at / r.theory.norm));
     }
     series.push_back(std::move(logistic));
   }
-  series.push_back(without_chords(line(r.moments, report::kOrange,
-                                       "proved bound: margin of the present direction", norm,
+  series.push_back(without_chords(line(r.moments, report::kOrange, "proved bound", norm,
                                        [](const BridgeMoment& m) { return m.bound; })));
-  series.push_back(
-      without_chords(line(r.moments, report::kBlue, "smallest weight of a selected token", norm,
-                          [](const BridgeMoment& m) { return m.softmax_min; })));
+  series.push_back(without_chords(line(r.moments, report::kBlue, "smallest selected weight", norm,
+                                       [](const BridgeMoment& m) { return m.softmax_min; })));
   series.push_back(as_dots(line(
       r.checkpoints, report::kBlue, "", [](const BridgeCheckpoint& c) { return c.training.norm; },
       [](const BridgeCheckpoint& c) { return c.training.softmax_min; })));
-  PageFigure result = plot(
-      "weight", "From mixing to selecting", {.label = bars(r) + " = β", .low = 0, .high = most},
-      {.label = "softmax weight", .low = 0, .high = 1.04}, std::move(series),
-      fmt::format("The weight of selected tokens never falls below the bound. Grey line: {} = {} "
-                  "ln(T − 1), where the logistic passes one half.",
-                  bars(r), best_norm(r)));
+  PageFigure result = plot("weight", "From mixing to selecting",
+                           {.label = bars(r) + " = β", .low = 0, .high = most, .clock = "norm"},
+                           {.label = "softmax weight", .low = 0, .high = 1.04}, std::move(series),
+                           "The weight of selected tokens never falls below the bound.");
   if (r.theory.transition_norm > 0)
-    result.figure.panels[0].vertical = {{.at = r.theory.transition_norm, .width = 1.4}};
+    result.figure.panels[0].vertical = {
+        {.at = r.theory.transition_norm, .width = 1.4, .label = best_norm(r) + " ln(T − 1)"}};
   return result;
 }
 
@@ -220,7 +237,7 @@ PageFigure cluster_figure(const BridgeRecord& r) {
   for (const BridgeCheckpoint& c : r.checkpoints) most = std::max(most, c.end.clusters);
   if (r.start.dim == 2 && r.setup.train == training::Train::p) {
     series.push_back(
-        line(r.checkpoints, report::kInk, "√(2β), the fastest mode on the circle", checkpoint_time,
+        line(r.checkpoints, report::kInk, "√(2β), the fastest mode", checkpoint_time,
              [](const BridgeCheckpoint& c) { return std::sqrt(2 * c.training.norm); }));
     series.back().dashed = true;
     series.back().width = 1.4;
@@ -229,11 +246,12 @@ PageFigure cluster_figure(const BridgeRecord& r) {
   series.push_back(line(r.checkpoints, report::kBlue, "", checkpoint_time, clusters));
   series.push_back(as_dots(series.back()));
   const bool log = most > 40;
-  return plot("clusters", "What depth makes of it: clusters", time_axis(),
+  return plot("clusters", "What depth makes of it: clusters", training_axis(),
               {.label = "clusters at the end of depth",
                .scale = log ? Scale::log : Scale::linear,
                .low = log ? 0.75 : 0,
-               .high = most * (log ? 1.3 : 1.1)},
+               .high = most * (log ? 1.3 : 1.1),
+               .whole = true},
               std::move(series),
               fmt::format("Clusters of {} tokens after depth {:.4g}, for the attention of each "
                           "checkpoint.",
@@ -244,15 +262,15 @@ PageFigure entropy_figure(const BridgeRecord& r) {
   const double tokens = std::log(static_cast<double>(r.start.count()));
   const double inputs = std::log(static_cast<double>(r.training.problem.tokens));
   Series training = curve(report::kOrange, 2.4);
-  training.title = "training: mean over inputs";
+  training.title = "training, over inputs";
   for (const SelectMoment& m : r.training.series)
     add_point(training, m.log10_time, m.entropy / inputs);
   Series depth =
-      line(r.checkpoints, report::kGreen, "depth: mean over tokens, at the start", checkpoint_time,
+      line(r.checkpoints, report::kGreen, "depth, over tokens", checkpoint_time,
            [&](const BridgeCheckpoint& c) { return c.start.attention_entropy / tokens; });
   Series dots = as_dots(depth);
   PageFigure result =
-      plot("entropy", "Attention narrows in both halves", time_axis(),
+      plot("entropy", "Attention narrows in both halves", training_axis(),
            {.label = "entropy / largest", .low = 0, .high = 1.04},
            {std::move(training), std::move(depth), std::move(dots)},
            "Entropy of attention: 1 when all tokens are looked at alike, 0 when one takes all. "
@@ -268,20 +286,25 @@ std::vector<Tile> tiles(const BridgeRecord& r) {
   const BridgeTheory& t = r.theory;
   const auto number = [](double x) { return std::isfinite(x) ? fmt::format("{:.4g}", x) : "–"; };
   const BridgeMoment &first = r.checkpoints.front().training, &last = r.checkpoints.back().training;
+  const auto time = [](double log_time) {
+    return std::isinf(log_time) ? std::string("from the start") : when(log_time);
+  };
   const auto [few, many] = std::minmax_element(
       r.checkpoints.begin(), r.checkpoints.end(),
       [](const auto& a, const auto& b) { return a.end.clusters < b.end.clusters; });
-  std::vector<Tile> all = {
-      {"growth d" + bars(r) + " / d ln t", number(t.slope),
-       fmt::format("theory, in the limit: {} = {}", best_norm(r), number(t.norm))},
-      {"transition at " + bars(r), number(t.transition_norm),
-       !std::isnan(t.transition_log_time) ? "reached at " + when(t.transition_log_time)
-                                          : "not crossed during this run"},
-      {"all selected weights ≥ ½", when(t.half_log_time), "and ever after"},
-      {"inverse temperature β", number(first.norm) + " to " + number(last.norm),
-       "first to last checkpoint"},
-      {"clusters", fmt::format("{:.0f} to {:.0f}", few->end.clusters, many->end.clusters),
-       fmt::format("of {} tokens, after depth {:.4g}", grouped(r.start.count()), r.setup.time)}};
+  std::vector<Tile> all;
+  add_tile(all, "growth d" + bars(r) + " / d ln t", number(t.slope),
+           fmt::format("theory, in the limit: {} = {}", best_norm(r), number(t.norm)));
+  add_tile(all, "transition at " + bars(r),
+           std::isnan(t.transition_norm) ? "unknown" : number(t.transition_norm),
+           !std::isnan(t.transition_log_time) ? "crossed: " + time(t.transition_log_time)
+                                              : "not crossed during this run");
+  add_tile(all, "all selected weights ≥ ½",
+           std::isnan(t.half_log_time) ? "not yet" : time(t.half_log_time), "and ever after");
+  add_tile(all, "inverse temperature β", number(first.norm) + " to " + number(last.norm),
+           "first to last checkpoint");
+  add_tile(all, "clusters", fmt::format("{:.0f} to {:.0f}", few->end.clusters, many->end.clusters),
+           fmt::format("of {} tokens, after depth {:.4g}", grouped(r.start.count()), r.setup.time));
   if (r.status != flow::Status::complete)
     all.push_back({"status", status_words(r.status), std::string(flow::remedy(r.status))});
   return all;
@@ -337,9 +360,10 @@ std::string headline(const BridgeRecord& r) {
       counted(r.checkpoints.back().end.clusters, "cluster"));
 }
 
+report::Scene bridge_scene(const BridgeRecord& r) { return scene_of(pictures_of(r), r); }
+
 std::vector<PageFigure> bridge_figures(const BridgeRecord& r) {
   PageFigure clusters = cluster_figure(r), entropy = entropy_figure(r);
-  clusters.figure.height = entropy.figure.height;  // they stand side by side
   PageFigure norm = norm_figure(r), weight = weight_figure(r);
   norm.beside = weight.beside = true;
   return {std::move(norm), std::move(weight), token_pictures(r), std::move(clusters),
@@ -349,8 +373,8 @@ std::vector<PageFigure> bridge_figures(const BridgeRecord& r) {
 Page bridge_page(const BridgeRecord& r) {
   const Pictures p = pictures_of(r);
   Page page{.tiles = tiles(r),
-            .picture = flow_viewer(p.record, p.view),
-            .picture_note = fmt::format(
+            .scene = scene_of(p, r),
+            .scene_note = fmt::format(
                 "Slide through training: where the tokens end after depth {:.4g}, under the "
                 "attention learnt by time t.",
                 r.setup.time),

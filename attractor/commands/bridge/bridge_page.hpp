@@ -12,11 +12,15 @@
 
 namespace attractor::lab {
 
-/// One sentence in plain words, as markup of figures (report/figure.hpp).
+/// One sentence in plain words, as markup (report/markup.hpp).
 std::string headline(const BridgeRecord& record);
 
 /// norm, weight, tokens, clusters, entropy: those that the record has data for.
 std::vector<PageFigure> bridge_figures(const BridgeRecord& record);
+
+/// The ends of depth over training time, to slide through: of start, and of checkpoints their time,
+/// norm, positions, clusters and number of clusters.
+report::Scene bridge_scene(const BridgeRecord& record);
 
 /// Tiles, the picture to slide through training, checkpoints, theory. There is at least one
 /// checkpoint.

@@ -9,7 +9,7 @@
 
 #include "attractor/commands/bridge/bridge_numbers.hpp"
 #include "attractor/commands/bridge/bridge_page.hpp"
-#include "attractor/report/html.hpp"
+#include "attractor/report/markup.hpp"
 
 namespace attractor::lab {
 namespace {

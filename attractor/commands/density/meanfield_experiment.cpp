@@ -8,6 +8,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/numbers.hpp"
+#include "attractor/commands/density/density_scene.hpp"
 #include "attractor/commands/density/meanfield_figures.hpp"
 #include "attractor/commands/density/meanfield_run.hpp"
 #include "attractor/commands/density/meanfield_words.hpp"
@@ -36,7 +37,8 @@ void add_start(MeanfieldSetup& p, ParameterList& l) {
   l.add("start", p.start,
         "perturbed: 1 + amplitude cos(mode theta), zonal on spheres; vmf: von Mises-Fisher bumps; "
         "wrapped-cauchy, map (theta = 2 pi u + amplitude sin 2 pi u): circle only; tokens: from a "
-        "file");
+        "file")
+      .or_array("tokens-file", "start", "tokens");
   l.add("mode", p.mode, "perturbed: wave number, or degree on spheres")
       .within(1, 1000)
       .used_by("start", {"perturbed"});
@@ -86,6 +88,7 @@ void add_comparison(MeanfieldSetup& p, ParameterList& l) {
   l.add("compare-particles", p.compare_particles,
         "numbers n of independent tokens to compare with the density at the end")
       .within(2, 1e6)
+      .counts()
       .allow("comma-separated whole numbers, 2 to 1000000; on spheres n^2 dim <= 3e9");
   l.add("replicates", p.replicates, "independent sets of tokens for each n")
       .within(2, 100'000)
@@ -226,6 +229,64 @@ void add_values(const MeanfieldSetup& p, const MeanfieldKind& kind, const Meanfi
   v["density_error"] = number(r.errors.density);
 }
 
+// ---- The page.
+
+/// At most so many of the moments are played.
+constexpr std::size_t kPlayed = 60;
+
+DensityHistory density_history(const MeanfieldKind& kind, const MeanfieldRecord& r) {
+  DensityHistory history{.circle = kind.geometry == Geometry::circle, .angles = r.angles};
+  const std::size_t stride = (r.history.size() + kPlayed - 1) / kPlayed;
+  for (std::size_t k = 0; k < r.history.size(); ++k) {
+    if (k % stride != 0 && k + 1 != r.history.size()) continue;
+    history.times.push_back(r.history[k].time);
+    history.density.push_back(r.density[k]);
+  }
+  return history;
+}
+
+std::vector<Tile> meanfield_tiles(const MeanfieldKind& kind, const MeanfieldRecord& r,
+                                  const Comparison& compared) {
+  std::vector<Tile> all;
+  if (!r.complete()) {
+    add_tile(all, "reached", "t = " + rounded(r.reached), "where the run ended");
+    return all;
+  }
+  const MeanfieldMoment& end = r.history.back();
+  if (!r.density.empty()) {
+    const std::vector<double>& last = r.density.back();
+    add_tile(all, "crowds", grouped(crowds(last, kind.geometry == Geometry::circle)),
+             "places 5 % denser than uniform");
+    add_tile(all, "densest place", rounded(*std::max_element(last.begin(), last.end())),
+             "times the uniform density");
+  }
+  const bool known = end.order > r.errors.order;
+  add_tile(all, "order parameter", known ? rounded(end.order) : "0",
+           std::isfinite(r.errors.order) ? "error below " + rounded(r.errors.order)
+                                         : "length of the mean token");
+  if (std::isfinite(r.growth_measured) && std::isfinite(r.growth_linear) && r.growth_linear != 0)
+    add_tile(all, "growth of the mode", rounded(r.growth_measured),
+             "linear theory: " + rounded(r.growth_linear));
+  if (!compared.rows.empty())
+    add_tile(all, "slope of the distance", rounded(compared.moment_slope.value),
+             "of n tokens against n; theory: −½");
+  add_tile(all, "energy", rounded(std::exp(end.log_energy)), "of interaction");
+  add_tile(all, kind.spectral ? "modes" : "labels", grouped(r.modes),
+           std::isfinite(r.errors.density) ? "error of the density " + rounded(r.errors.density)
+                                           : "that describe the density");
+  if (all.size() > kMostTiles) all.resize(kMostTiles);
+  return all;
+}
+
+Page meanfield_page(const MeanfieldKind& kind, const MeanfieldRecord& r, const Comparison& compared,
+                    const std::string& failed) {
+  Page page{.tiles = meanfield_tiles(kind, r, compared)};
+  if (!failed.empty()) page.warnings.push_back(failed);
+  if (!r.density.empty() && r.history.size() > 1)
+    page.scene = density_scene(density_history(kind, r));
+  return page;
+}
+
 }  // namespace
 
 std::span<const std::string_view> names(StartLaw) {
@@ -247,6 +308,8 @@ std::span<const std::string_view> names(Symmetry) {
 ParameterList list(MeanfieldSetup& p) {
   ParameterList l;
   for (const auto add : {add_dynamics, add_start, add_solver, add_comparison}) add(p, l);
+  l.short_help({"dynamics", "dim", "beta", "noise", "start", "mode", "concentration", "tokens-file",
+                "time", "compare-particles"});
   return l;
 }
 
@@ -256,7 +319,8 @@ Result ask(const MeanfieldSetup& p, const Context& context) {
   const MeanfieldRecord record = run_meanfield(p, kind, context);
   Compared compared;
   if (!tokens.empty() && record.complete()) compared = compare(p, kind, record, tokens, context);
-  Result answer{.title = "Mean field of attention", .headline = meanfield_headline(p, record)};
+  Result answer{.title = "Mean field of attention",
+                .headline = meanfield_headline(p, kind, record)};
   add_values(p, kind, record, answer);
   if (!compared.rows.rows.empty()) add_comparison(compared.rows, answer);
   add_history(p, record, answer);
@@ -264,6 +328,9 @@ Result ask(const MeanfieldSetup& p, const Context& context) {
   if (answer.not_delivered.empty()) answer.not_delivered = what_comparison_failed(compared);
   answer.remarks = meanfield_remarks(p, kind, record);
   answer.draw = [=] { return meanfield_figures(p, kind, record, compared.rows); };
+  answer.page = [=, failed = answer.not_delivered] {
+    return meanfield_page(kind, record, compared.rows, failed);
+  };
   return answer;
 }
 

@@ -387,7 +387,7 @@ TEST_F(MeanfieldPage, ShowsItsFigures) {
                              .replicates = 4},
                             {});
   const std::vector<PageFigure> figures = answer.draw();
-  ASSERT_EQ(figures.size(), 4U);
+  ASSERT_EQ(figures.size(), 5U);
   for (const PageFigure& f : figures) {
     EXPECT_FALSE(f.caption.empty());
     for (const report::Panel& panel : f.figure.panels) {
@@ -396,7 +396,7 @@ TEST_F(MeanfieldPage, ShowsItsFigures) {
     }
   }
   MeanfieldSetup now, usual;
-  const std::string page = without_gnuplot([&] {
+  const std::string page = written([&] {
     write_result(answer, {"attractor meanfield", list(now), list(usual)}, 0, directory_);
   });
   EXPECT_TRUE(has(page, "order parameter"));

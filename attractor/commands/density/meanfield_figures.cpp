@@ -20,32 +20,35 @@ std::string angle_label(const MeanfieldKind& kind) {
   return kind.geometry == Geometry::circle ? "angle θ, radians" : "polar angle, radians";
 }
 
+/// The colours reach from the emptiest place to the most crowded one, and never less than a factor
+/// of 1.2 each way: what hardly changes looks even, what changes is seen.
 PageFigure heat_figure(const MeanfieldKind& kind, const MeanfieldRecord& r) {
-  Heat heat{.x = r.angles, .label = "log_{10} density / uniform", .low = std::log10(kEmpty)};
-  double top = 1;
+  Heat heat{.x = r.angles, .label = "log_{10} density / uniform"};
+  double least = 1 / 1.2, most = 1.2;
   for (std::size_t k = 0; k < r.history.size(); ++k) {
     heat.y.push_back(r.history[k].time);
     for (const double f : r.density[k]) {
       heat.value.push_back(std::log10(std::max(f, kEmpty)));
-      top = std::max(top, f);
+      most = std::max(most, f);
+      least = std::min(least, std::max(f, kEmpty));
     }
   }
-  heat.high = std::log10(std::max(10.0, top));
-  PageFigure result{.figure = {.id = "density", .title = "Density over time", .width = 900},
-                    .caption =
-                        "Each row is the density of tokens at one time, relative to uniform "
-                        "ones (0 on the scale). Bright: crowded; dark: deserted.",
-                    .wide = true};
-  result.figure.panels = {
-      Panel{.x = {.label = angle_label(kind), .low = r.angles.front(), .high = r.angles.back()},
+  heat.low = std::log10(least);
+  heat.high = std::log10(most);
+  PageFigure result =
+      plot("density", "Density over time",
+           {.x = {.label = angle_label(kind), .low = r.angles.front(), .high = r.angles.back()},
             .y = {.label = "time t", .low = 0, .high = r.history.back().time},
-            .heat = std::move(heat)}};
+            .heat = std::move(heat)},
+           "Each row is the density of tokens at one time, relative to uniform ones (0 on the "
+           "scale). Bright: crowded; dark: deserted.");
+  result.beside = true;
   return result;
 }
 
 PageFigure profile_figure(const MeanfieldKind& kind, const MeanfieldRecord& r) {
   Panel panel{.x = {.label = angle_label(kind), .low = r.angles.front(), .high = r.angles.back()},
-              .y = {.label = "density / uniform", .scale = Scale::log, .low = kEmpty}};
+              .y = {.label = "density / uniform", .scale = Scale::log}};
   const std::size_t last = r.history.size() - 1, shown = std::min(kProfiles, last + 1);
   for (std::size_t k = 0; k < shown; ++k) {
     const std::size_t row = shown > 1 ? k * last / (shown - 1) : 0;
@@ -64,7 +67,7 @@ PageFigure profile_figure(const MeanfieldKind& kind, const MeanfieldRecord& r) {
 
 PageFigure history_figure(std::string id, std::string title, Axis y, Series series,
                           std::string caption) {
-  return plot(std::move(id), std::move(title), {.label = "time t"}, std::move(y),
+  return plot(std::move(id), std::move(title), {.label = "time t", .clock = "time"}, std::move(y),
               {std::move(series)}, std::move(caption));
 }
 
@@ -74,6 +77,20 @@ PageFigure order_figure(const MeanfieldRecord& r) {
   return history_figure("order", "Order parameter", {.label = "|E x|", .low = 0, .high = 1.02},
                         std::move(series),
                         "0: tokens balance each other; 1: all of them are on one point.");
+}
+
+PageFigure peak_figure(const MeanfieldRecord& r) {
+  Series series = curve(report::kGreen, 2.4);
+  for (std::size_t k = 0; k < r.history.size(); ++k) {
+    double most = 0;  // places where the density is not known (NaN) do not count
+    for (const double f : r.density[k]) most = std::max(most, f);
+    add_point(series, r.history[k].time, most);
+  }
+  const bool far =
+      series.y.back() > 30 * series.y.front() || series.y.front() > 30 * series.y.back();
+  return history_figure("peak", "The densest place",
+                        {.label = "density / uniform", .scale = far ? Scale::log : Scale::linear},
+                        std::move(series), "1 is uniform; a crowd grows until it is a point.");
 }
 
 PageFigure free_energy_figure(const MeanfieldSetup& p, const MeanfieldRecord& r) {
@@ -104,10 +121,7 @@ Series root_line(const Comparison& c, double ComparisonRow::*value) {
 }
 
 PageFigure comparison_figure(const Comparison& c) {
-  PageFigure result{.figure = {.id = "particles",
-                               .title = "Tokens approach the density",
-                               .width = kHalf,
-                               .height = kPlot + 3 * kEntry},
+  PageFigure result{.figure = {.id = "particles", .title = "Tokens approach the density"},
                     .caption =
                         "Distance of n independent tokens to the density at the end, over "
                         "replicates: rms distance of E x, and mean Wasserstein-1 distance. "
@@ -115,6 +129,8 @@ PageFigure comparison_figure(const Comparison& c) {
                         "the larger n must be."};
   Series moment_line = root_line(c, &ComparisonRow::rms_moment);
   moment_line.title = "n^{−1/2}";
+  result.figure.width = kHalf;
+  result.figure.height = kPlot;
   result.figure.panels = {
       Panel{.x = {.label = "tokens n", .scale = Scale::log},
             .y = {.label = "distance", .scale = Scale::log},
@@ -142,7 +158,14 @@ std::vector<PageFigure> meanfield_figures(const MeanfieldSetup& p, const Meanfie
     if (moved) figures.push_back(heat_figure(kind, record));
     figures.push_back(profile_figure(kind, record));
   }
-  if (moved) figures.push_back(order_figure(record));
+  if (moved && !record.density.empty()) {
+    figures.push_back(peak_figure(record));
+    figures.back().beside = true;
+  }
+  // Crowds that balance each other have none.
+  const bool ordered = std::any_of(record.history.begin(), record.history.end(),
+                                   [](const MeanfieldMoment& m) { return m.order > 1e-3; });
+  if (moved && (ordered || record.density.empty())) figures.push_back(order_figure(record));
   if (moved && p.noise > 0 && p.dynamics == Rule::unnormalised)
     figures.push_back(free_energy_figure(p, record));
   if (comparison.rows.size() > 1) figures.push_back(comparison_figure(comparison));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attractor/commands/density/density_scene.hpp"
 #include "attractor/commands/page.hpp"
 
 namespace attractor::lab {
@@ -56,16 +57,46 @@ std::string unresolved_words(const MeanfieldSetup& p, const MeanfieldKind& kind,
       at, size, most_error(p), more_words(kind));
 }
 
+constexpr const char* kCounts[] = {"no",   "one", "two",   "three", "four",
+                                   "five", "six", "seven", "eight", "nine"};
+
+/// "three crowds"; of a density with an axis, crowds are rings around it or caps at its poles.
+std::string crowd_words(const MeanfieldKind& kind, std::size_t count) {
+  const std::string number = count < 10 ? kCounts[count] : grouped(count);
+  return number + (count == 1 ? " crowd" : " crowds") +
+         (kind.geometry == Geometry::zonal ? " around the axis" : "");
+}
+
+/// 0 where it is smaller than its error.
+std::string order_words(const MeanfieldRecord& r, const MeanfieldMoment& m) {
+  return m.order <= r.errors.order || m.order < 1e-12 ? "0" : rounded(m.order);
+}
+
 }  // namespace
 
-std::string meanfield_headline(const MeanfieldSetup& p, const MeanfieldRecord& r) {
+std::string meanfield_headline(const MeanfieldSetup& p, const MeanfieldKind& kind,
+                               const MeanfieldRecord& r) {
   const std::string where =
       p.dim == 2 ? "on the circle" : "on the sphere S" + superscript(p.dim - 1);
   if (!r.complete())
     return fmt::format("The density {} could be followed to t = {:.4g} only.", where, r.reached);
+  const std::string who = fmt::format("Infinitely many tokens {} at β = {:.4g}", where, p.beta);
+  if (r.density.empty())
+    return fmt::format("{}: from t = 0 to {:.4g} their order parameter went from {} to {}.", who,
+                       p.time, order_words(r, r.history.front()), order_words(r, r.history.back()));
+  const std::vector<double>&first = r.density.front(), &last = r.density.back();
+  const double before = *std::max_element(first.begin(), first.end()),
+               after = *std::max_element(last.begin(), last.end());
+  const std::size_t count = crowds(last, kind.geometry == Geometry::circle);
+  if (count == 0)
+    return fmt::format(
+        "{} are uniform within 5 % at t = {:.4g}; at the start the densest place held "
+        "{} times the uniform density.",
+        who, p.time, rounded(before));
   return fmt::format(
-      "From t = 0 to {:.4g} the order parameter of the density {} went from {} to {}.", p.time,
-      where, rounded(r.history.front().order), rounded(r.history.back().order));
+      "{} form {} by t = {:.4g}: the densest place holds {} times the uniform "
+      "density, at the start {}.",
+      who, crowd_words(kind, count), p.time, rounded(after), rounded(before));
 }
 
 std::string what_failed(const MeanfieldSetup& p, const MeanfieldKind& kind,
@@ -94,13 +125,13 @@ std::vector<std::string> meanfield_remarks(const MeanfieldSetup& p, const Meanfi
   std::vector<std::string> remarks;
   if (p.dynamics == Rule::softmax && p.noise > 0)
     remarks.push_back(
-        "Softmax attention with noise descends no free energy in the Wasserstein metric: "
-        "free_energy is not defined.");
+        "Softmax attention with noise descends no free energy in the Wasserstein metric: none is "
+        "given.");
   if (!record.complete()) return remarks;
   if (kind.spectral && std::isnan(record.history.back().smallest))
     remarks.push_back(fmt::format(
         "{} modes do not tell the density near the poles, where hardly any token is in dimension "
-        "{}: smallest_density is not known.",
+        "{}: the smallest density is not known.",
         record.modes, p.dim));
   if (kind.spectral && record.history.back().smallest < 0)
     remarks.push_back(

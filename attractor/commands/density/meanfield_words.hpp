@@ -9,7 +9,8 @@
 
 namespace attractor::lab {
 
-std::string meanfield_headline(const MeanfieldSetup& p, const MeanfieldRecord& record);
+std::string meanfield_headline(const MeanfieldSetup& p, const MeanfieldKind& kind,
+                               const MeanfieldRecord& record);
 
 /// Empty: the run is an answer.
 std::string what_failed(const MeanfieldSetup& p, const MeanfieldKind& kind,

@@ -137,7 +137,8 @@ void add_tables(const StationarySolver& solver, const StationaryRecord& r, Resul
   if (r.noise_ratio) {
     Table states{.name = "states",
                  .title = fmt::format("States at κ = {:.6g} κ_{{#}}", *r.noise_ratio),
-                 .columns = kStateColumns};
+                 .columns = kStateColumns,
+                 .yes_no = {"stable"}};
     states.label_column = "state";
     states.labels.push_back("uniform");
     states.rows.push_back(state_row(solver, solver.uniform(*r.noise_ratio)));
@@ -181,6 +182,36 @@ void add_tables(const StationarySolver& solver, const StationaryRecord& r, Resul
 
 // ---- Words.
 
+std::vector<Tile> stationary_tiles(const StationarySolver& solver, const StationaryRecord& r) {
+  const double log_critical = solver.log_critical_noise();
+  const auto noise = [&](double ratio) {
+    return rounded(std::exp(log_critical + std::log(ratio)));
+  };
+  const bool jumps = discontinuous(r.model);
+  std::vector<Tile> all;
+  add_tile(all, "critical noise", noise(1), "below it the uniform state is unstable");
+  if (jumps && r.branch.transition) {
+    add_tile(all, "transition", noise(r.branch.transition->noise_ratio),
+             fmt::format("{:.5g} of the critical noise", r.branch.transition->noise_ratio));
+    add_tile(all, "jump of the order", rounded(r.branch.transition->order), "at the transition");
+  }
+  if (r.branch.fold)
+    add_tile(
+        all, "fold", noise(r.branch.fold->noise_ratio),
+        fmt::format("{:.5g} of the critical noise; no order beyond", r.branch.fold->noise_ratio));
+  if (!jumps) add_tile(all, "transition", "continuous", "order grows from 0 at the critical noise");
+  if (r.model.rule == Rule::unnormalised)
+    add_tile(all, "tricritical β", rounded(meanfield::tricritical_beta(r.model.dim)),
+             "above it order jumps");
+  if (r.noise_ratio) {
+    const auto stable = std::count_if(r.states.begin(), r.states.end(),
+                                      [](const StationaryState& s) { return s.stable(); });
+    add_tile(all, "stable ordered states", grouped(static_cast<std::uint64_t>(stable)),
+             fmt::format("at {:.5g} of the critical noise", *r.noise_ratio));
+  }
+  return all;
+}
+
 std::string headline(const StationaryRecord& r) {
   const std::string who = fmt::format("Noisy {} attention on S^{{{}}} at β = {:.6g}",
                                       r.model.rule == Rule::softmax ? "softmax" : "unnormalised",
@@ -214,8 +245,8 @@ void add_limits(const StationaryRecord& r, double least, Result& answer) {
   if (r.model.rule == Rule::softmax)
     answer.remarks.push_back(
         "Softmax attention with noise descends no free energy in the Wasserstein metric: "
-        "free_energy is not defined, and "
-        "stability is judged by the gain, the second eigenvalue of the attention matrix over beta "
+        "none is given, and stability is judged by the gain, the second eigenvalue of the "
+        "attention matrix over beta "
         "kappa.");
   if (r.branch.complete && jumps != r.branch.discontinuous())
     answer.not_delivered = "beta is so close to the tricritical one that the fold is not resolved.";
@@ -260,6 +291,7 @@ ParameterList list(StationarySetup& p) {
   l.add("average", p.average, "time averaged over, the same units")
       .above(0, 1e6)
       .used_if(p.particles > 0, particles);
+  l.short_help({"dynamics", "dim", "beta", "noise", "noise-ratio", "diagram", "particles"});
   return l;
 }
 
@@ -277,6 +309,7 @@ Result ask(const StationarySetup& p, const Context& context) {
   if (p.particles > 0) sweep(p, r, context);
   Result answer{.title = "Stationary states of noisy attention", .headline = headline(r)};
   add_values(solver, r, answer);
+  answer.tiles = stationary_tiles(solver, r);
   add_tables(solver, r, answer);
   add_limits(r, least, answer);
   answer.draw = [record] { return stationary_figures(*record); };

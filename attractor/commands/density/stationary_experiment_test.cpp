@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "attractor/base/error.hpp"
+#include "attractor/commands/density/stationary_figures.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace attractor::lab {
@@ -36,6 +37,31 @@ TEST(StationaryExperiment, FirstOrderAnswer) {
   for (const Table& t : a.tables)
     for (const auto& row : t.rows) EXPECT_EQ(row.size(), t.columns.size()) << t.name;
   EXPECT_EQ(a.draw().size(), 3U);
+}
+
+// The branch as it is drawn: every state on it is one, and the line never turns by more than a few
+// degrees from piece to piece (of a plot as wide as high).
+TEST(StationaryExperiment, TheBranchIsDrawnWithoutKinks) {
+  using meanfield::StationaryState;
+  for (const double beta : {1.0, 4.0, 9.0}) {
+    meanfield::StationarySolver solver({.rule = Rule::unnormalised, .dim = 2, .beta = beta});
+    const meanfield::Branch branch = trace_branch(solver);
+    const std::vector<StationaryState> path = smooth_branch(solver, branch);
+    EXPECT_GE(path.size(), branch.states.size());
+    EXPECT_EQ(path.front().order, 0);
+    const double wide = branch.fold ? 4 * (branch.fold->noise_ratio - 1) : 1;
+    double sharpest = 0;
+    for (std::size_t k = 2; k < path.size(); ++k) {
+      const auto way = [&](std::size_t i) {
+        return std::atan2(path[i].order - path[i - 1].order,
+                          (path[i].noise_ratio - path[i - 1].noise_ratio) / wide);
+      };
+      ASSERT_GT(path[k].order, path[k - 1].order);
+      sharpest = std::max(sharpest, std::abs(std::remainder(way(k) - way(k - 1), 2 * M_PI)));
+    }
+    EXPECT_LT(sharpest, 0.25) << "beta = " << beta;
+    for (const StationaryState& s : path) EXPECT_LT(s.residual, 1e-9);
+  }
 }
 
 TEST(StationaryExperiment, ContinuousAnswer) {

@@ -16,22 +16,18 @@ using meanfield::StationaryState;
 
 /// Two lines along the branch: what is stable solid, what is not dashed.
 template <class Y>
-std::vector<Series> branch_lines(const StationaryRecord& r, const Y& y) {
+std::vector<Series> branch_lines(const StationaryRecord& r,
+                                 const std::vector<StationaryState>& path, const Y& y) {
   Series stable = curve(report::kBlue, 2.4), unstable = curve(report::kBlue, 1.6);
   stable.title = "ordered, stable";
   unstable.title = "ordered, unstable";
   unstable.dashed = true;
-  std::vector<StationaryState> path = r.branch.states;
-  if (r.branch.fold) {
-    auto place = path.begin();
-    while (place != path.end() && place->order < r.branch.fold->order) ++place;
-    path.insert(place, *r.branch.fold);
-  }
-  for (std::size_t k = 0; k < path.size(); ++k) {
-    const bool fold = r.branch.fold && path[k].order == r.branch.fold->order;
-    const double height = y(path[k]);
-    add_point(stable, path[k].noise_ratio, fold || path[k].stable() ? height : kNan);
-    add_point(unstable, path[k].noise_ratio, fold || !path[k].stable() ? height : kNan);
+  for (const StationaryState& state : path) {
+    // Both lines reach the fold and the uniform state, where one begins and the other ends.
+    const bool shared = state.order == 0 || (r.branch.fold && state.order == r.branch.fold->order);
+    const double height = y(state);
+    add_point(stable, state.noise_ratio, shared || state.stable() ? height : kNan);
+    add_point(unstable, state.noise_ratio, shared || !state.stable() ? height : kNan);
   }
   std::vector<Series> lines = {std::move(stable)};
   if (r.branch.fold) lines.push_back(std::move(unstable));
@@ -39,19 +35,23 @@ std::vector<Series> branch_lines(const StationaryRecord& r, const Y& y) {
 }
 
 void add_guides(const StationaryRecord& r, Panel& panel) {
-  panel.vertical.push_back({.at = 1, .colour = report::kGrey, .width = 1.4});
+  panel.vertical.push_back({.at = 1, .colour = report::kGrey, .width = 1.4, .label = "κ_{#}"});
   if (r.branch.transition)
-    panel.vertical.push_back(
-        {.at = r.branch.transition->noise_ratio, .colour = report::kGreen, .width = 1.4});
+    panel.vertical.push_back({.at = r.branch.transition->noise_ratio,
+                              .colour = report::kGreen,
+                              .width = 1.4,
+                              .label = "κ_{c}"});
   if (r.branch.fold)
-    panel.vertical.push_back(
-        {.at = r.branch.fold->noise_ratio, .colour = report::kVermillion, .dashed = true});
+    panel.vertical.push_back({.at = r.branch.fold->noise_ratio,
+                              .colour = report::kVermillion,
+                              .dashed = true,
+                              .label = "fold"});
 }
 
 std::string guide_words(const StationaryRecord& r) {
-  std::string text = " Grey line: κ_{#}, below which the uniform state is unstable.";
-  if (r.branch.transition) text += " Green: κ_{c}, where both free energies are equal.";
-  if (r.branch.fold) text += " Red, dashed: the fold, beyond which there is no ordered state.";
+  std::string text = " Below κ_{#} the uniform state is unstable.";
+  if (r.branch.transition) text += " At κ_{c} both free energies are equal.";
+  if (r.branch.fold) text += " Beyond the fold there is no ordered state.";
   return text;
 }
 
@@ -76,11 +76,11 @@ Series dots(std::string title, report::Colour colour) {
   return series;
 }
 
-PageFigure order_figure(const StationaryRecord& r) {
+PageFigure order_figure(const StationaryRecord& r, const std::vector<StationaryState>& path) {
   const auto [low, high] = shown_ratios(r);
   Panel panel{.x = {.label = "noise κ / κ_{#}", .low = low, .high = high},
               .y = {.label = "order parameter R", .low = 0, .high = 1.02}};
-  panel.series = branch_lines(r, [](const StationaryState& s) { return s.order; });
+  panel.series = branch_lines(r, path, [](const StationaryState& s) { return s.order; });
   Series uniform = curve(report::kInk, 2.4), lost = curve(report::kInk, 1.6);
   uniform.title = "uniform";
   lost.dashed = true;
@@ -101,14 +101,14 @@ PageFigure order_figure(const StationaryRecord& r) {
               "Solid: stable states; dashed: unstable ones." + guide_words(r));
 }
 
-PageFigure energy_figure(const StationaryRecord& r) {
+PageFigure energy_figure(const StationaryRecord& r, const std::vector<StationaryState>& path) {
   const auto [low, high] = shown_ratios(r);
   Panel panel{.x = {.label = "noise κ / κ_{#}", .low = low, .high = high},
               .y = {.label = "free energy over that of uniform, units of κ_{#}"}};
-  panel.series = branch_lines(r, [low = low](const StationaryState& s) {
+  panel.series = branch_lines(r, path, [low = low](const StationaryState& s) {
     return s.noise_ratio < low ? kNan : s.excess_energy;
   });
-  panel.horizontal.push_back({.at = 0, .colour = report::kInk});
+  panel.horizontal.push_back({.at = 0, .colour = report::kInk, .label = "uniform"});
   add_guides(r, panel);
   return plot("energy", "Free energy along the branch", std::move(panel),
               "Below zero the ordered state is preferred." + guide_words(r));
@@ -127,7 +127,7 @@ PageFigure density_figure(const StationaryRecord& r) {
       add_point(line, std::numbers::pi * static_cast<double>(j) / parts, r.densities[k][j]);
     panel.series.push_back(std::move(line));
   }
-  panel.horizontal.push_back({.at = 1, .colour = report::kInk});
+  panel.horizontal.push_back({.at = 1, .colour = report::kInk, .label = "uniform"});
   return plot("density", fmt::format("Stationary densities at κ = {:.5g} κ_{{#}}", *r.noise_ratio),
               std::move(panel), "Density of tokens at an angle from the axis; 1 is uniform.");
 }
@@ -146,19 +146,59 @@ PageFigure diagram_figure(const StationaryRecord& r) {
     add_point(size, point.beta, point.jump);
   }
   panel.series = {std::move(fold), std::move(jump), std::move(size)};
-  panel.horizontal.push_back({.at = 1});
+  panel.horizontal.push_back({.at = 1, .label = "κ_{#}"});
   if (r.model.rule == Rule::unnormalised)
-    panel.vertical.push_back({.at = meanfield::tricritical_beta(r.model.dim)});
+    panel.vertical.push_back({.at = meanfield::tricritical_beta(r.model.dim), .label = "β_{*}"});
   return plot("diagram", "Where order appears, against β", std::move(panel),
               "Between κ_{#} (ratio 1) and the fold both states are stable. This region opens at "
-              "β_{*} (vertical line), and the jump of R with it.");
+              "β_{*}, and the jump of R with it.");
+}
+
+/// How far a state stands from the line between two others, on the plot of order against noise.
+double bend(const StationaryState& a, const StationaryState& b, const StationaryState& between,
+            double wide) {
+  const double x = (b.noise_ratio - a.noise_ratio) / wide, y = b.order - a.order;
+  const double u = (between.noise_ratio - a.noise_ratio) / wide, v = between.order - a.order;
+  const double length = std::hypot(x, y);
+  return length > 0 ? std::abs(x * v - y * u) / length : std::hypot(u, v);
+}
+
+void refine(meanfield::StationarySolver& solver, const StationaryState& a, const StationaryState& b,
+            double wide, int depth, std::vector<StationaryState>& path) {
+  constexpr double kPixel = 1.0 / 400;
+  const std::optional<StationaryState> middle = solver.between(a, b, 0.5);
+  if (middle && middle->order > a.order && middle->order < b.order && depth > 0 &&
+      bend(a, b, *middle, wide) > kPixel) {
+    refine(solver, a, *middle, wide, depth - 1, path);
+    refine(solver, *middle, b, wide, depth - 1, path);
+    return;
+  }
+  if (middle && middle->order > a.order && middle->order < b.order) path.push_back(*middle);
+  path.push_back(b);
 }
 
 }  // namespace
 
+std::vector<StationaryState> smooth_branch(meanfield::StationarySolver& solver,
+                                           const meanfield::Branch& branch) {
+  std::vector<StationaryState> path = {solver.uniform(1)};
+  if (branch.states.empty()) return path;
+  const double wide = branch.fold ? 4 * (branch.fold->noise_ratio - 1) : 1;
+  path.push_back(branch.states.front());
+  for (std::size_t k = 1; k < branch.states.size(); ++k)
+    refine(solver, branch.states[k - 1], branch.states[k], wide, 5, path);
+  if (!branch.fold) return path;
+  auto place = path.begin();
+  while (place != path.end() && place->order < branch.fold->order) ++place;
+  path.insert(place, *branch.fold);
+  return path;
+}
+
 std::vector<PageFigure> stationary_figures(const StationaryRecord& r) {
-  std::vector<PageFigure> figures = {order_figure(r)};
-  if (r.model.rule == Rule::unnormalised) figures.push_back(energy_figure(r));
+  meanfield::StationarySolver solver(r.model);
+  const std::vector<StationaryState> path = smooth_branch(solver, r.branch);
+  std::vector<PageFigure> figures = {order_figure(r, path)};
+  if (r.model.rule == Rule::unnormalised) figures.push_back(energy_figure(r, path));
   if (!r.states.empty()) figures.push_back(density_figure(r));
   if (!r.diagram.empty()) figures.push_back(diagram_figure(r));
   return figures;

@@ -20,6 +20,12 @@ struct StationaryRecord {
   meanfield::Hysteresis sweep;
 };
 
+/// The branch as it is drawn: from the uniform state on, with states put between those that were
+/// found until the line bends nowhere by more than a pixel. Stable and unstable parts meet at the
+/// fold.
+std::vector<meanfield::StationaryState> smooth_branch(meanfield::StationarySolver& solver,
+                                                      const meanfield::Branch& branch);
+
 std::vector<PageFigure> stationary_figures(const StationaryRecord& r);
 
 }  // namespace attractor::lab

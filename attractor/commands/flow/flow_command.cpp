@@ -1,6 +1,5 @@
 // The command `flow`.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <optional>
@@ -10,32 +9,12 @@
 #include "attractor/commands/flow/flow_numbers.hpp"
 #include "attractor/commands/flow/flow_result.hpp"
 #include "attractor/commands/registry.hpp"
-#include "attractor/flow/tableau.hpp"
 #include "attractor/lab/flow/flow_experiment.hpp"
 #include "attractor/lab/flow/flow_verify.hpp"
 #include "attractor/ranks/ranks.hpp"
 
 namespace attractor::lab {
 namespace {
-
-// Before memory is taken for tokens that do not fit.
-void require_memory(const FlowSetup& p, bool shared) {
-  if (p.init == Arrangement::file || p.init == Arrangement::angles) return;
-  const flow::Tableau method = flow::tableau(stepper_of(p));
-  double states = std::max(8.0, static_cast<double>(method.stages() + method.dense_a.size()) + 5);
-  if (shared) {  // all tokens on each rank at the start, and on rank 0 to observe them
-    const auto here = static_cast<double>(ranks::neighbours());
-    states = states * here / static_cast<double>(ranks::count()) + here + 3;
-  }
-  const double needed = states * 8 * static_cast<double>(p.tokens) * static_cast<double>(p.dim);
-  const double present =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  if (needed > present)
-    throw Error(
-        fmt::format("{} tokens in dimension {} need {:.1f} GB of memory; this machine has "
-                    "{:.1f} GB",
-                    p.tokens, p.dim, needed / 1e9, present / 1e9));
-}
 
 // Given tokens have a number and a dimension of their own.
 void require_size(const std::vector<std::string>& given, const std::string& name,
@@ -59,12 +38,14 @@ class FlowRequest final : public Request {
  public:
   ParameterList parameters() override { return list(p_); }
   void share() override { shared_ = true; }
+  void observe(observe::Observable own) override { own_.push_back(std::move(own)); }
 
   void prepare(const std::vector<std::string>& given) override {
     check(p_);
     require_one_time(p_, given);
     require_memory(p_, shared_);
     run_.emplace(p_, shared_);
+    for (const observe::Observable& own : own_) run_->observe(own);
     const FlowSize size = run_->size();
     require_size(given, "tokens", p_.tokens, size.tokens);
     require_size(given, "dim", p_.dim, size.dim);
@@ -85,6 +66,7 @@ class FlowRequest final : public Request {
 
  private:
   FlowSetup p_{};
+  std::vector<observe::Observable> own_{};
   std::optional<FlowRun> run_{};
   double bytes_ = 0;
   bool shared_ = false;

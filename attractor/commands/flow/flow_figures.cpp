@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "attractor/base/numbers.hpp"
+#include "attractor/commands/flow/flow_page.hpp"
 #include "attractor/commands/flow/token_figure.hpp"
+#include "attractor/commands/time_axis.hpp"
 #include "attractor/lab/words.hpp"
 
 namespace attractor::lab {
@@ -17,75 +19,22 @@ namespace {
 
 // ---- Against time.
 
-struct TimeAxis {
-  Axis axis;
-  double exponent = 0;  // linear: the axis shows t / 10^exponent
-
-  double at(double log10) const {
-    if (axis.scale == Scale::power) return log10;
-    return log10 == -kInfinity ? 0 : std::pow(10, log10 - exponent);
-  }
-  double at(const flow::Time& time) const { return at(time.log() / std::numbers::ln10); }
-};
-
-TimeAxis time_axis(const FlowRecord& record) {
-  double low = kInfinity, high = -low;
-  for (const auto& o : record.series) {
-    if (!std::isfinite(o.log10_time)) continue;
-    low = std::min(low, o.log10_time);
-    high = std::max(high, o.log10_time);
-  }
-  TimeAxis result{.axis = {.label = "time t"}};
-  if (!(low <= high)) return result;
-  if (high - low > 2.5) {
-    result.axis.scale = Scale::power;
-    result.axis.low = low;
-    result.axis.high = high + 0.01 * (high - low);
-    return result;
-  }
-  if (high < -3 || high >= 4) {
-    result.exponent = std::floor(high);
-    result.axis.label = fmt::format("time t / 10^{{{:.0f}}}", result.exponent);
-  }
-  result.axis.low = result.at(record.series.front().log10_time);
-  result.axis.high = result.at(high);
-  return result;
-}
-
-// Drops points that fall on the pixel of the last kept one, but keeps the ends of every jump.
-void thin(Series& series, double pixel_x, double pixel_y) {
-  Series kept = series;
-  kept.x.clear(), kept.y.clear();
-  std::size_t last = 0;
-  for (std::size_t i = 0; i < series.x.size(); ++i) {
-    const bool near = i > 0 && i + 1 < series.x.size() &&
-                      std::abs(series.x[i] - series.x[last]) < pixel_x &&
-                      std::abs(series.y[i] - series.y[last]) < pixel_y;
-    if (near) continue;
-    if (i > 0 && last + 1 < i) add_point(kept, series.x[i - 1], series.y[i - 1]);
-    add_point(kept, series.x[i], series.y[i]);
-    last = i;
-  }
-  series = std::move(kept);
+std::vector<double> output_times(const FlowRecord& record) {
+  std::vector<double> times;
+  for (const auto& o : record.series) times.push_back(o.log10_time);
+  return times;
 }
 
 Series against_time(const FlowRecord& record, const TimeAxis& time,
                     double observe::Observation::*column, Mark mark, Colour colour) {
   Series series{.mark = mark, .colour = colour, .width = 2.4};
   std::size_t finite = 0;
-  double low = kInfinity, high = -low;
   for (const auto& o : record.series) {
     add_point(series, time.at(o.log10_time), o.*column);
-    if (!std::isfinite(series.x.back()) || !std::isfinite(o.*column)) continue;
-    ++finite;
-    low = std::min(low, o.*column);
-    high = std::max(high, o.*column);
+    if (std::isfinite(series.x.back()) && std::isfinite(o.*column)) ++finite;
   }
   if (finite == 0) series.x.clear(), series.y.clear();
   if (finite == 1) series.mark = Mark::points, series.size = 4;
-  if (finite > static_cast<std::size_t>(kWide))
-    thin(series, (time.axis.high - time.axis.low) / kWide,
-         mark == Mark::steps ? 0.5 : (high - low) / kWide);
   return series;
 }
 
@@ -114,15 +63,14 @@ std::optional<PageFigure> cluster_figure(const FlowRecord& record, const TimeAxi
   for (const double value : series.y)
     if (std::isfinite(value)) most = std::max(most, value);
   const bool log = most > 20;
-  Axis y{.label = "number of clusters", .scale = log ? Scale::log : Scale::linear};
+  Axis y{.label = "clusters", .scale = log ? Scale::log : Scale::linear, .whole = true};
   y.low = log ? 0.75 : 0;
   y.high = log ? most * 1.3 : most * 1.08 + 0.3;
   PageFigure result = framed("clusters", "Number of clusters", time, y);
   result.figure.panels[0].series = {std::move(series)};
   result.figure.panels[0].vertical = merge_ticks(record, time);
   result.caption = fmt::format(
-      "Clusters are connected groups of tokens with neighbours at cosine {:.6g} or more.{}",
-      record.cluster_cosine,
+      "Clusters are chains of tokens whose neighbours are {}.{}", closeness_words(record),
       result.figure.panels[0].vertical.empty() ? "" : " Ticks at the bottom: two clusters join.");
   return result;
 }
@@ -171,9 +119,8 @@ std::optional<PageFigure> cosine_figure(const FlowRecord& record, const TimeAxis
                               report::kOrange);
   if ((mean.x.empty() && pairs.x.empty()) || record.tokens < 2) return std::nullopt;
   mean.title = "mean cosine";
-  pairs.title = fmt::format("fraction of pairs with cosine ≥ {:.6g}", record.setup.pair_threshold);
-  PageFigure result = framed("cosine", "Tokens align", time, {.label = "cosine, fraction"});
-  result.figure.height = kPlot + 30;
+  pairs.title = fmt::format("share of pairs with cosine ≥ {:.6g}", record.setup.pair_threshold);
+  PageFigure result = framed("cosine", "Tokens align", time, {.label = "cosine, share of pairs"});
   Panel& panel = result.figure.panels[0];
   double least = 0;
   for (const double value : mean.y)
@@ -182,7 +129,24 @@ std::optional<PageFigure> cosine_figure(const FlowRecord& record, const TimeAxis
   panel.series = {std::move(pairs), std::move(mean)};
   panel.y.high = top(panel.series);
   panel.y.low = least < 0 ? least - 0.05 * panel.y.high : 0;
-  result.caption = "Over all pairs of different tokens; both are 1 when one cluster is left.";
+  result.caption =
+      record.setup.space == depth::Geometry::sphere
+          ? "Over all pairs of different tokens; both are 1 when one cluster is left."
+          : "Of the directions of all pairs of different tokens, seen from the origin.";
+  return result;
+}
+
+/// R^d: how far the tokens reach.
+std::optional<PageFigure> extent_figure(const FlowRecord& record, const FlowView& view,
+                                        const TimeAxis& time) {
+  Series farthest = curve(report::kPurple, 2.4);
+  for (std::size_t k = 0; k < view.scene.unit.size(); ++k)
+    add_point(farthest, time.at(record.snapshots[k].time), std::log10(view.scene.unit[k]));
+  if (farthest.x.size() < 2) return std::nullopt;
+  PageFigure result = framed("extent", "How far the tokens reach", time,
+                             {.label = "largest |x|", .scale = Scale::power});
+  result.figure.panels[0].series = {std::move(farthest)};
+  result.caption = "The length of the longest token, at the snapshots.";
   return result;
 }
 
@@ -195,7 +159,7 @@ std::optional<PageFigure> histogram_figure(const FlowRecord& record, const FlowV
   chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
   PageFigure result;
   result.wide = true;
-  result.figure = {.id = "histogram", .columns = 3, .width = kWide, .height = 270};
+  result.figure = {.id = "histogram", .columns = 3, .width = kWide, .height = 260};
   for (const std::size_t k : chosen) {
     const std::vector<double>& bins = record.snapshots[k].cosine_histogram;
     Series boxes{.mark = Mark::boxes, .colour = report::kBlue};
@@ -263,7 +227,7 @@ std::optional<PageFigure> tree_figure(const FlowRecord& record, const FlowView& 
   for (std::size_t i = 0; i < n; ++i) branches.push_back({time.axis.low, height[i], view.group[i]});
   std::vector<Series> lines;  // one for each colour, the last for mixed branches
   const double width = std::clamp(90 / static_cast<double>(n), 0.6, 1.6);
-  for (const Colour colour : view.palette) lines.push_back(curve(colour, width));
+  for (const Colour colour : view.scene.palette) lines.push_back(curve(colour, width));
   lines.push_back(curve(report::kGrey, 1.6));
   const auto draw = [&lines](const TreeBranch& b, double to_x, double to_y) {
     Series& s = b.group < 0 ? lines.back() : lines[static_cast<std::size_t>(b.group)];
@@ -285,7 +249,6 @@ std::optional<PageFigure> tree_figure(const FlowRecord& record, const FlowView& 
   result.figure.panels[0].series = std::move(lines);
   result.figure.panels[0].y.low = 0;
   result.figure.panels[0].y.high = static_cast<double>(n) + 1;
-  result.figure.height = kPlot + 30;
   result.caption =
       "Every line that starts at the left is a token; lines join when their clusters do. Colours "
       "as above, grey where clusters of several colours have joined.";
@@ -299,19 +262,17 @@ std::vector<PageFigure> flow_figures(const FlowRecord& record, const FlowView& v
   const auto add = [&figures](std::optional<PageFigure> figure) {
     if (figure) figures.push_back(std::move(*figure));
   };
-  const TimeAxis time = time_axis(record);
-  if (!view.xyz.empty()) add(token_figure(record, view));
+  const TimeAxis time = time_axis(output_times(record));
+  if (!view.empty()) add(token_figure(record, view));
   for (std::optional<PageFigure> figure :
        {cluster_figure(record, time), energy_figure(record, time)}) {
     if (figure) figure->beside = true;
     add(std::move(figure));
   }
-  std::optional<PageFigure> cosine = cosine_figure(record, time), tree;
-  if (!view.xyz.empty()) tree = tree_figure(record, view, time);
-  if (cosine && !tree) cosine->wide = true, cosine->figure.width = kWide;  // nothing stands beside
-  add(std::move(cosine));
-  add(std::move(tree));
-  if (!view.xyz.empty()) add(histogram_figure(record, view));
+  if (view.in_space()) add(extent_figure(record, view, time));
+  add(cosine_figure(record, time));
+  if (!view.empty()) add(tree_figure(record, view, time));
+  if (!view.empty()) add(histogram_figure(record, view));
   return figures;
 }
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "attractor/base/numbers.hpp"
-#include "attractor/commands/flow/flow_viewer.hpp"
 #include "attractor/commands/flow/load_flow_py.hpp"
+#include "attractor/commands/result.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -17,25 +17,53 @@ double last_finite(const FlowRecord& record, double observe::Observation::*colum
   return record.series.empty() ? kNan : record.series.back().*column;
 }
 
-std::vector<Tile> tiles(const FlowRecord& record) {
+bool on_sphere(const FlowRecord& record) { return record.setup.space == depth::Geometry::sphere; }
+
+std::string tokens_of(double count) { return rounded(count) + (count == 1 ? " token" : " tokens"); }
+
+Tile cluster_tile(const FlowRecord& record) {
+  using observe::Observation;
+  const double largest = last_finite(record, &Observation::largest_cluster);
+  std::string more = "neighbours " + closeness_words(record);
+  if (std::isfinite(largest)) more = "largest: " + tokens_of(largest) + "; " + more;
+  return {"clusters", rounded(last_finite(record, &Observation::clusters)), more};
+}
+
+/// R^d: what a fixed distance does not see.
+void add_space_tiles(const FlowView& view, std::vector<Tile>& all) {
+  if (view.groups > 0)
+    all.push_back(
+        {"groups", grouped(view.groups),
+         fmt::format("neighbours within {:.2g} % of the cloud’s size", 100 * kGroupShare)});
+  if (!view.empty())
+    all.push_back({"largest |x|", power_text(std::log10(view.scene.unit.back())),
+                   "at the start " + power_text(std::log10(view.scene.unit.front()))});
+}
+
+void add_sphere_tiles(const FlowRecord& record, std::vector<Tile>& all) {
   using observe::Observation;
   const auto end = [&](double Observation::*column) { return last_finite(record, column); };
   const double energy = end(&Observation::energy_ratio);
-  const double largest = end(&Observation::largest_cluster);
-  const bool bounded = std::isfinite(energy) || record.setup.space == depth::Geometry::sphere;
-  return {{"final time", time_text(record.time)},
-          {"clusters", rounded(end(&Observation::clusters)),
-           std::isfinite(largest)
-               ? "largest: " + rounded(largest) + (largest == 1 ? " token" : " tokens")
-               : ""},
-          {"mean cosine",
-           close_to_one(end(&Observation::mean_cosine), end(&Observation::one_minus_mean_cosine))},
-          bounded ? Tile{"energy ratio", close_to_one(energy, 1 - energy), "at most 1"}
-                  : Tile{"ln energy", rounded(end(&Observation::log_energy))},
-          {"effective rank", rounded(end(&Observation::effective_rank))},
-          {"steps", grouped(record.steps),
-           record.rejected > 0 ? grouped(record.rejected) + " rejected" : ""},
-          {"status", status_words(record.status), std::string(flow::remedy(record.status))}};
+  add_tile(all, "mean cosine",
+           close_to_one(end(&Observation::mean_cosine), end(&Observation::one_minus_mean_cosine)),
+           "of all pairs; 1: all tokens are one");
+  add_tile(all, "energy", close_to_one(energy, 1 - energy), "of the largest possible");
+}
+
+std::vector<Tile> tiles(const FlowRecord& record, const FlowView& view) {
+  using observe::Observation;
+  std::vector<Tile> all = {cluster_tile(record)};
+  if (on_sphere(record))
+    add_sphere_tiles(record, all);
+  else
+    add_space_tiles(view, all);
+  add_tile(all, "effective rank", rounded(last_finite(record, &Observation::effective_rank)),
+           fmt::format("directions that tokens use, of {}", grouped(record.dim)));
+  all.push_back({"steps", grouped(record.steps), grouped(record.rejected) + " more were rejected"});
+  all.push_back({"status", status_words(record.status),
+                 flow::remedy(record.status).empty() ? "at t = " + time_text(record.time)
+                                                     : std::string(flow::remedy(record.status))});
+  return all;
 }
 
 std::string pair_of(const FlowSetup& p) {
@@ -71,9 +99,10 @@ Section accuracy(const FlowRecord& record) {
                     "tokens are distinct (exact-limit); their standard errors are in result.h5.",
                     grouped(p.exact_limit))
               : "All statistics are exact sums over all pairs of tokens.";
-  return {"Accuracy", html_card({steps, replaced, statistics,
-                                 fmt::format("Clusters are connected at cosine {:.9g} or more.",
-                                             record.cluster_cosine)})};
+  return {"Accuracy",
+          html_card({steps, replaced, statistics,
+                     fmt::format("Clusters are chains of tokens whose neighbours are {}.",
+                                 closeness_words(record))})};
 }
 
 std::string attention_words(const FlowSetup& p) {
@@ -88,7 +117,12 @@ std::string attention_words(const FlowSetup& p) {
 
 }  // namespace
 
-std::string headline(const FlowRecord& record) {
+std::string closeness_words(const FlowRecord& record) {
+  if (on_sphere(record)) return fmt::format("at cosine {:.6g} or more", record.cluster_cosine);
+  return fmt::format("{:.3g} apart or less", std::sqrt(2 * (1 - record.cluster_cosine)));
+}
+
+std::string headline(const FlowRecord& record, const FlowView& view) {
   const FlowSetup& p = record.setup;
   const bool sphere = p.space == depth::Geometry::sphere;
   const std::string place = !sphere           ? "in R" + superscript(record.dim)
@@ -100,7 +134,12 @@ std::string headline(const FlowRecord& record) {
       fmt::format("{} token{} {}, {} attention{}, β = {:.6g}: ", grouped(record.tokens),
                   record.tokens == 1 ? "" : "s", place, attention_words(p),
                   weights ? " with given weights" : "", p.beta);
-  if (std::isfinite(clusters))
+  // A cloud that grows is told by its groups, one that shrinks by what has met.
+  const bool grows =
+      !sphere && view.groups > 0 && view.scene.unit.back() >= view.scene.unit.front();
+  if (grows)
+    text += view.groups == 1 ? "one group at " : fmt::format("{} groups at ", grouped(view.groups));
+  else if (std::isfinite(clusters))
     text += clusters == 1 ? "one cluster at " : fmt::format("{:.0f} clusters at ", clusters);
   return text + "t = " + time_text(record.time);
 }
@@ -111,10 +150,10 @@ std::string flow_title(const FlowRecord& record) {
 }
 
 Page flow_page(const FlowRecord& record, const FlowView& view) {
-  return {.tiles = tiles(record),
-          .roomy = false,
-          .picture = view.xyz.empty() ? "" : flow_viewer(record, view),
-          .closing = {in_python(std::string(kLoadFlowPy)), accuracy(record)}};
+  Page page{.tiles = tiles(record, view),
+            .closing = {in_python(std::string(kLoadFlowPy)), accuracy(record)}};
+  if (!view.empty()) page.scene = flow_scene(record, view);
+  return page;
 }
 
 }  // namespace attractor::lab

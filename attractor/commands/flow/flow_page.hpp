@@ -10,13 +10,17 @@
 
 namespace attractor::lab {
 
-/// One sentence in plain words, as markup of figures (report/figure.hpp).
-std::string headline(const FlowRecord& record);
+/// One sentence in plain words, as markup (report/markup.hpp).
+std::string headline(const FlowRecord& record, const FlowView& view);
 
 /// Of the page; plain text.
 std::string flow_title(const FlowRecord& record);
 
-/// Tiles, the interactive picture, how to load the result, and how accurate it is.
+/// When two tokens are neighbours in a cluster: "at cosine 0.999 or more", in R^d "0.0447 apart or
+/// less".
+std::string closeness_words(const FlowRecord& record);
+
+/// Tiles, the moving picture, how to load the result, and how accurate it is.
 Page flow_page(const FlowRecord& record, const FlowView& view);
 
 }  // namespace attractor::lab

@@ -25,6 +25,7 @@ bool has_lengths(const FlowRecord& record) { return !record.snapshots.back().nor
 // ---- On a terminal.
 
 std::string row(std::string_view name, const std::string& value, std::string_view note) {
+  if (note.empty()) return fmt::format("  {:<20} {}\n", name, value);
   return fmt::format("  {:<20} {:<16} {}\n", name, value, note);
 }
 
@@ -32,8 +33,13 @@ std::string tokens_words(const FlowRecord& r) {
   const observe::Observation& o = r.series.back();
   std::string text = row("tokens", fmt::format("{} in d = {}", r.tokens, r.dim),
                          fmt::format("{:.0f} distinct", o.distinct_tokens));
-  text += row("clusters", fmt::format("{:.0f}", o.clusters),
-              fmt::format("cosine >= {:.9g}; largest {:.0f}", r.cluster_cosine, o.largest_cluster));
+  text += row(
+      "clusters", fmt::format("{:.0f}", o.clusters),
+      fmt::format("{}; largest {:.0f}",
+                  r.setup.space == depth::Geometry::sphere
+                      ? fmt::format("cosine >= {:.9g}", r.cluster_cosine)
+                      : fmt::format("distance <= {:.3g}", std::sqrt(2 * (1 - r.cluster_cosine))),
+                  o.largest_cluster));
   text += row("mean cosine", fmt::format("{:.10g}", o.mean_cosine),
               fmt::format("1 - mean = {:.4g}", o.one_minus_mean_cosine));
   text += row("close pairs", fmt::format("{:.6g}", o.pair_fraction),
@@ -52,15 +58,13 @@ std::string verified_words(const FlowRecord& r, const Verification& v) {
   const auto number_row = [](std::string_view name, double value, std::string_view note) {
     return fmt::format("  {:<20} {:<16.2g} {}\n", name, value, note);
   };
-  std::string text =
-      number_row("verified error", v.error,
-                 v.coalesced ? "largest distance to a finer run, which coalesced tokens too"
-                             : "largest distance to a finer run");
+  std::string text = number_row(
+      "verified error", v.error,
+      v.coalesced ? "distance to a finer run, coalesced too" : "largest distance to a finer run");
   if (has_lengths(r))
     text += number_row("verified lengths", v.length_error, "largest relative error");
   if (goes_on_forever(r))
-    text +=
-        number_row("verified time", v.time_error, "relative error of the time of the last merger");
+    text += number_row("verified time", v.time_error, "relative, of the last merger");
   return text;
 }
 
@@ -74,10 +78,13 @@ std::string words(const FlowRecord& r, const std::optional<Verification>& verifi
     text += row("merges", fmt::format("{}", r.merges.size()),
                 r.merges.empty() ? "" : "last at t = " + plain_words(r.merges.back().time));
   text += row("merge error", fmt::format("{:.2g}", r.merge_error),
-              "what coalescence may shift a token, in total");
+              "what coalescence may shift a token");
   if (r.loosened > 0)
-    text += row("tolerance", fmt::format("{:.2g}", r.loosened),
-                "instead of the one asked for: below it lies the error of a velocity");
+    text +=
+        row("tolerance", fmt::format("{:.2g}", r.loosened), "not as asked: velocities err by that");
+  if (r.setup.snapshots && r.snapshots.size() < *r.setup.snapshots)
+    text += row("snapshots", fmt::format("{}", r.snapshots.size()),
+                fmt::format("of {}: the run had no more times", *r.setup.snapshots));
   return verified ? text + verified_words(r, *verified) : text;
 }
 
@@ -134,12 +141,14 @@ Result flow_result(FlowRecord done, const std::optional<Verification>& verified)
   const FlowRecord& r = shown->record;
   const bool stopped = r.status == flow::Status::interrupted ||
                        (verified && verified->status == flow::Status::interrupted);
-  if (stopped) return {.interrupted = "at t = " + plain_words(r.time)};
+  if (stopped && r.snapshots.empty()) return {.interrupted = "before it began"};
   return {.title = flow_title(r),
-          .headline = headline(r),
+          .headline =
+              headline(r, r.setup.space == depth::Geometry::sphere ? FlowView{} : shown->view()),
           .values = values(r, verified),
           .draw = [shown] { return flow_figures(shown->record, shown->view()); },
-          .not_delivered = not_delivered(r, verified),
+          .not_delivered = stopped ? "" : not_delivered(r, verified),
+          .interrupted = stopped ? "at t = " + plain_words(r.time) : "",
           .format = "attractor flow 1",
           .arrays = [shown](Archive& file) { write_arrays(shown->record, file); },
           .words = words(r, verified),

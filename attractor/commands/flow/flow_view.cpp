@@ -4,19 +4,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numbers>
 #include <numeric>
-#include <tuple>
-#include <utility>
 
+#include "attractor/commands/time_axis.hpp"
+#include "attractor/lab/words.hpp"
 #include "attractor/observe/principal_axes.hpp"
+#include "attractor/report/scene_panel.hpp"
 #include "attractor/space/space.hpp"
+#include "attractor/tokens/components.hpp"
 
 namespace attractor::lab {
 namespace {
 
-constexpr std::size_t kMostShown = 2000;
+using report::TokenScene;
+
+constexpr std::size_t kMostShown = 2000, kMostFrames = 100;
+constexpr std::size_t kMostNumbers = 400'000;  // of a page: fewer frames for many tokens
 
 std::vector<std::uint32_t> thinned(std::size_t tokens) {
   const std::size_t stride = (tokens + kMostShown - 1) / kMostShown;
@@ -37,17 +41,31 @@ std::size_t reference_snapshot(const FlowRecord& record) {
   return found;
 }
 
+/// Groups of R^d at the end, by the size of the cloud; no labels if tokens are not finite.
+Components groups_in_space(const FlowRecord& record) {
+  const std::size_t d = record.dim;
+  std::vector<double> x = record.snapshots.back().positions, mean(d, 0.0);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    mean[i % d] += x[i] / static_cast<double>(record.tokens);
+  double square = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] -= mean[i % d];
+    square += x[i] * x[i] / static_cast<double>(record.tokens);
+  }
+  if (!std::isfinite(square)) return {};
+  if (square > 0)
+    for (double& value : x) value /= std::sqrt(square);
+  return components(x, d, kGroupShare);
+}
+
 // The largest clusters get a colour each; beyond, colours repeat.
-void colour_groups(const FlowRecord& record, FlowView& view) {
-  const Snapshot& snapshot = record.snapshots[view.reference];
-  view.group.assign(record.tokens, 0);
-  view.palette = {report::kPalette[0]};
-  if (snapshot.clusters.size() != record.tokens) return;
-  std::vector<std::size_t> size(
-      1 + *std::max_element(snapshot.clusters.begin(), snapshot.clusters.end()), 0);
-  for (const std::uint32_t label : snapshot.clusters) ++size[label];
-  if (*std::max_element(size.begin(), size.end()) == 1 && record.tokens > report::kPalette.size())
-    return;
+void colour_groups(const std::vector<std::uint32_t>& labels, std::size_t tokens, FlowView& view) {
+  view.group.assign(tokens, 0);
+  view.scene.palette = {report::kPalette[0]};
+  if (labels.size() != tokens) return;
+  std::vector<std::size_t> size(1 + *std::max_element(labels.begin(), labels.end()), 0);
+  for (const std::uint32_t label : labels) ++size[label];
+  if (*std::max_element(size.begin(), size.end()) == 1 && tokens > report::kPalette.size()) return;
   std::vector<std::size_t> order(size.size());
   std::iota(order.begin(), order.end(), 0U);
   std::stable_sort(order.begin(), order.end(),
@@ -55,8 +73,8 @@ void colour_groups(const FlowRecord& record, FlowView& view) {
   std::vector<std::uint8_t> group(size.size());
   for (std::size_t rank = 0; rank < order.size(); ++rank)
     group[order[rank]] = static_cast<std::uint8_t>(rank % report::kPalette.size());
-  view.palette.assign(report::kPalette.begin(), report::kPalette.end());
-  for (std::size_t i = 0; i < record.tokens; ++i) view.group[i] = group[snapshot.clusters[i]];
+  view.scene.palette.assign(report::kPalette.begin(), report::kPalette.end());
+  for (std::size_t i = 0; i < tokens; ++i) view.group[i] = group[labels[i]];
 }
 
 // Looks from the side of the last state, a little turned and from above, the third axis upright.
@@ -93,75 +111,69 @@ std::vector<double> pooled_rows(const FlowRecord& record, const std::vector<std:
 }
 
 // The linear map from a token to (right, up, towards): 3 x d, row after row.
-std::vector<double> projection(const FlowRecord& record, FlowView& view) {
+std::vector<double> projection(const FlowRecord& record, bool on_sphere, FlowView& view) {
   const std::size_t d = record.dim;
+  TokenScene& scene = view.scene;
+  scene.shape = !on_sphere ? TokenScene::Shape::space
+                : d <= 2   ? TokenScene::Shape::circle
+                : d == 3   ? TokenScene::Shape::sphere
+                           : TokenScene::Shape::ball;
   if (d <= 2) {
-    view.caption = view.on_sphere ? "on the circle" : "in the plane";
+    view.caption = on_sphere ? "on the circle" : "in the plane";
+    scene.axes = {"x_{1}", "x_{2}"};
     std::vector<double> flat(3 * d, 0.0);
     for (std::size_t a = 0; a < d; ++a) flat[a * d + a] = 1;
     return flat;
   }
-  view.turnable = true;
+  scene.turnable = true;
+  scene.axes = {"across the line of sight", "up"};
   if (d == 3) {
-    view.surface = view.on_sphere;
-    view.caption = view.on_sphere ? "on the sphere, the far side faded" : "in space";
-    view.camera = camera_towards(record.snapshots.back());
-    return {view.camera.begin(), view.camera.end()};
+    view.caption = on_sphere ? "on the sphere, the far side faded" : "in space";
+    scene.camera = camera_towards(record.snapshots.back());
+    return {scene.camera.begin(), scene.camera.end()};
   }
   observe::PrincipalAxes found = observe::principal_axes(pooled_rows(record, view.shown), d, 3);
+  if (!on_sphere) scene.axes = {"first principal axis", "second principal axis"};
   view.caption = fmt::format(
       "in the plane of their first two principal components over all snapshots ({:.0f} % of the "
-      "variance; three components: {:.0f} %)",
-      100 * found.shares[1], 100 * found.shares[2]);
+      "variance; three components: {:.0f} %){}",
+      100 * found.shares[1], 100 * found.shares[2],
+      on_sphere ? ", the distance from the centre by angle: a token on the rim lies in that plane, "
+                  "one on the circles 60° or 30° out of its complement"
+                : "");
   return std::move(found.axes);
 }
 
-// ---- Tokens on one spot: in one cell, or in neighbouring cells and close.
-
-constexpr double kSpot = 0.02;  // narrower than a marker
-
-using Cell = std::array<long, 3>;
-
-Cell cell_of(const std::array<double, 3>& p) {
-  return {std::lround(p[0] / kSpot), std::lround(p[1] / kSpot), std::lround(p[2] / kSpot)};
-}
-
-struct Spot {
-  std::array<double, 3> sum{};
-  std::size_t count = 0;
-  std::vector<std::size_t> groups;  // tokens of each
-
-  std::array<double, 3> centre() const {
-    const auto n = static_cast<double>(count);
-    return {sum[0] / n, sum[1] / n, sum[2] / n};
-  }
-};
-
-using Spots = std::map<Cell, Spot>;
-
-void absorb(Spot& into, Spot& other) {
-  for (std::size_t k = 0; k < 3; ++k) into.sum[k] += other.sum[k];
-  for (std::size_t g = 0; g < into.groups.size(); ++g) into.groups[g] += other.groups[g];
-  into.count += std::exchange(other.count, 0);
-}
-
-// The crowded spots take in what lies close to them, the most crowded first.
-void join_neighbours(Spots& spots) {
-  std::vector<Spots::iterator> order;
-  for (auto at = spots.begin(); at != spots.end(); ++at) order.push_back(at);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto& a, const auto& b) { return a->second.count > b->second.count; });
-  for (const auto& at : order) {
-    for (int k = 0; k < 27 && at->second.count > 1; ++k) {
-      const Cell& cell = at->first;
-      const auto other =
-          spots.find({cell[0] + k % 3 - 1, cell[1] + k / 3 % 3 - 1, cell[2] + k / 9 - 1});
-      if (other == spots.end() || other == at || other->second.count == 0) continue;
-      const std::array<double, 3> p = at->second.centre(), q = other->second.centre();
-      if (std::hypot(p[0] - q[0], p[1] - q[1], p[2] - q[2]) < kSpot)
-        absorb(at->second, other->second);
+void project(const FlowRecord& record, bool on_sphere, const std::vector<double>& map,
+             FlowView& view) {
+  const std::size_t d = record.dim;
+  for (const Snapshot& snapshot : record.snapshots) {
+    std::vector<double> xyz(3 * view.shown.size());
+    double farthest = 0;
+    for (std::size_t s = 0; s < view.shown.size(); ++s) {
+      const auto token = std::span(snapshot.positions).subspan(view.shown[s] * d, d);
+      const std::span<double> point(&xyz[3 * s], 3);
+      for (std::size_t k = 0; k < 3; ++k) point[k] = dot(std::span(map).subspan(k * d, d), token);
+      if (std::isfinite(norm(point))) farthest = std::max(farthest, norm(point));
     }
+    view.scene.unit.push_back(on_sphere || !(farthest > 0) ? 1 : farthest);
+    for (double& value : xyz) value /= view.scene.unit.back();
+    view.scene.xyz.push_back(std::move(xyz));
   }
+}
+
+std::string moment_label(const FlowRecord& record, const FlowView& view, std::size_t k) {
+  std::string text = "t = " + time_text(record.snapshots[k].time);
+  if (view.in_space()) return text + ", |x| ≤ " + power_text(std::log10(view.scene.unit[k]));
+  const std::size_t count = clusters_of(record.snapshots[k]);
+  if (count > 0) text += fmt::format(", {} cluster{}", count, count == 1 ? "" : "s");
+  return text;
+}
+
+std::vector<double> log10_times(const FlowRecord& record) {
+  std::vector<double> times;
+  for (const auto& o : record.series) times.push_back(o.log10_time);
+  return times;
 }
 
 }  // namespace
@@ -173,83 +185,56 @@ std::size_t clusters_of(const Snapshot& snapshot) {
 
 FlowView flow_view(const FlowRecord& record) {
   FlowView view;
-  view.on_sphere = record.setup.space == depth::Geometry::sphere;
+  const bool on_sphere = record.setup.space == depth::Geometry::sphere;
+  if (!on_sphere) view.scene.shape = TokenScene::Shape::space;
   if (record.snapshots.empty() || record.tokens == 0) return view;
   view.shown = thinned(record.tokens);
   view.reference = reference_snapshot(record);
-  colour_groups(record, view);
-  const std::vector<double> map = projection(record, view);
-  const std::size_t d = record.dim;
-  for (const Snapshot& snapshot : record.snapshots) {
-    std::vector<double> xyz(3 * view.shown.size());
-    double farthest = 0;
-    for (std::size_t s = 0; s < view.shown.size(); ++s) {
-      const auto token = std::span(snapshot.positions).subspan(view.shown[s] * d, d);
-      const std::span<double> point(&xyz[3 * s], 3);
-      for (std::size_t k = 0; k < 3; ++k) point[k] = dot(std::span(map).subspan(k * d, d), token);
-      if (std::isfinite(norm(point))) farthest = std::max(farthest, norm(point));
-    }
-    view.unit.push_back(view.on_sphere || !(farthest > 0) ? 1 : farthest);
-    for (double& value : xyz) value /= view.unit.back();
-    view.xyz.push_back(std::move(xyz));
+  if (on_sphere) {
+    colour_groups(record.snapshots[view.reference].clusters, record.tokens, view);
+  } else {
+    const Components found = groups_in_space(record);
+    view.reference = record.snapshots.size() - 1;
+    view.groups = found.count;
+    colour_groups(found.label, record.tokens, view);
   }
+  project(record, on_sphere, projection(record, on_sphere, view), view);
+  for (const std::uint32_t token : view.shown) view.scene.group.push_back(view.group[token]);
   return view;
 }
 
-std::vector<Marker> markers(const FlowView& view, std::size_t snapshot, std::size_t stride) {
-  Spots spots;
-  const std::vector<double>& xyz = view.xyz[snapshot];
-  for (std::size_t s = 0; s < view.shown.size(); s += stride) {
-    const std::array<double, 3> p = {xyz[3 * s], xyz[3 * s + 1], view.surface ? xyz[3 * s + 2] : 0};
-    if (!std::isfinite(p[0]) || !std::isfinite(p[1]) || !std::isfinite(p[2])) continue;
-    Spot& spot = spots[cell_of(p)];
-    for (std::size_t k = 0; k < 3; ++k) spot.sum[k] += p[k];
-    ++spot.count;
-    spot.groups.resize(view.palette.size());
-    ++spot.groups[view.group[view.shown[s]]];
-  }
-  join_neighbours(spots);
-  std::vector<Marker> result;
-  for (const auto& [cell, spot] : spots) {
-    if (spot.count == 0) continue;
-    const std::array<double, 3> p = spot.centre();
-    const auto main = std::max_element(spot.groups.begin(), spot.groups.end());
-    result.push_back(
-        {p[0], p[1], p[2], static_cast<std::uint8_t>(main - spot.groups.begin()), spot.count});
-  }
-  std::stable_sort(result.begin(), result.end(), [](const Marker& a, const Marker& b) {
-    return std::tuple(a.z >= 0, b.count, a.z) < std::tuple(b.z >= 0, a.count, b.z);
-  });
-  return result;
+std::vector<std::size_t> played(const FlowView& view) {
+  const std::size_t most =
+      std::clamp<std::size_t>(kMostNumbers / (3 * view.shown.size()), 12, kMostFrames);
+  return report::telling_moments(view.scene.xyz, most);
 }
 
-std::vector<std::size_t> telling_snapshots(const FlowView& view, std::size_t most) {
-  const std::size_t count = view.xyz.size();
-  std::vector<std::size_t> chosen(count);
-  std::iota(chosen.begin(), chosen.end(), 0U);
-  if (count <= most) return chosen;
-  std::vector<double> moved(count, 0.0), path(count, 0.0);
-  for (std::size_t k = 1; k < count; ++k) {
-    for (std::size_t i = 0; i < view.xyz[k].size(); ++i) {
-      const double step = view.xyz[k][i] - view.xyz[k - 1][i];
-      if (std::isfinite(step)) moved[k] += step * step;
-    }
-    moved[k] = std::sqrt(moved[k]);
+report::Scene flow_scene(const FlowRecord& record, const FlowView& view, std::size_t most) {
+  report::Scene scene;
+  scene.tokens = view.scene;
+  scene.tokens->xyz.clear();
+  scene.tokens->unit.clear();
+  std::vector<double> times;
+  for (const std::size_t k :
+       most == 0 ? played(view) : report::telling_moments(view.scene.xyz, most)) {
+    if (k == view.reference) scene.rest = scene.labels.size();
+    scene.labels.push_back(moment_label(record, view, k));
+    scene.tokens->xyz.push_back(view.scene.xyz[k]);
+    scene.tokens->unit.push_back(view.scene.unit[k]);
+    times.push_back(record.snapshots[k].time.log() / std::numbers::ln10);
   }
-  const double total = std::accumulate(moved.begin(), moved.end(), 0.0);
-  const double even = 0.35 / static_cast<double>(count - 1);  // some for the passing of time
-  for (std::size_t k = 1; k < count; ++k)
-    path[k] = path[k - 1] + even + (total > 0 ? 0.65 * moved[k] / total : 0);
-  chosen = {0};
-  for (std::size_t p = 1; p + 1 < most; ++p) {
-    const double target = path.back() * static_cast<double>(p) / static_cast<double>(most - 1);
-    auto at =
-        static_cast<std::size_t>(std::lower_bound(path.begin(), path.end(), target) - path.begin());
-    at = std::clamp(at, chosen.back() + 1, count - (most - p));
-    chosen.push_back(at);
-  }
-  chosen.push_back(count - 1);
-  return chosen;
+  const std::vector<double> outputs = log10_times(record);
+  scene.clocks = {scene_clock(time_axis(outputs.empty() ? times : outputs), times)};
+  scene.title = fmt::format("{} tokens moving {}", grouped(record.tokens),
+                            record.dim > 3 ? fmt::format("in dimension {}", record.dim)
+                                           : view.caption.substr(0, view.caption.find(',')));
+  scene.note = view.scene.turnable ? "Drag to turn. " : "";
+  if (record.dim > 3) scene.note += "Three principal components. ";
+  if (view.shown.size() < record.tokens)
+    scene.note += fmt::format("{} of {} tokens are shown. ", grouped(view.shown.size()),
+                              grouped(record.tokens));
+  scene.note += "Motion between snapshots is interpolated.";
+  return scene;
 }
 
 }  // namespace attractor::lab

@@ -1,5 +1,6 @@
 // Tokens at telling times, a panel for each: on the circle, on the sphere (orthographic, with
-// meridians and parallels every 30 degrees), or in their principal plane (flow_view.hpp).
+// meridians and parallels every 30 degrees), in their principal plane, or in R^d with axes
+// (flow_view.hpp).
 #pragma once
 
 #include "attractor/commands/flow/flow_view.hpp"
@@ -7,10 +8,6 @@
 #include "attractor/lab/flow/flow_record.hpp"
 
 namespace attractor::lab {
-
-/// One of those panels; every `stride`-th of the view's tokens.
-report::Panel token_panel(const FlowRecord& record, const FlowView& view, std::size_t snapshot,
-                          std::size_t stride);
 
 /// The view has at least one snapshot.
 PageFigure token_figure(const FlowRecord& record, const FlowView& view);

@@ -153,6 +153,26 @@ std::string headline(const InspectRecord& r) {
   return text;
 }
 
+/// "0.12 → 0.34"
+std::string from_to(const Bands& bands) {
+  return fmt::format("{} → {}", rounded(bands.front().mean), rounded(bands.back().mean));
+}
+
+std::vector<Tile> inspect_tiles(const InspectRecord& r) {
+  std::vector<Tile> all;
+  add_tile(all, "mean cosine", from_to(r.cosine),
+           "pairs of tokens of a text, first and last state");
+  add_tile(all, "baseline", rounded(r.across.back().mean),
+           "tokens of different sentences, at the end");
+  add_tile(all, "effective rank", from_to(r.rank), "directions that tokens use");
+  add_tile(all, "clusters", rounded(r.clusters.back().mean), "at the end, a text on average");
+  add_tile(all, "β_{eff}", rounded(median(all_heads(r, &HeadFit::beta))), "median of the heads");
+  const DiagramPath path = path_of(r);
+  add_tile(all, "effective time", path.time.empty() ? "–" : rounded(path.time.back()),
+           "of all layers, on the clock of the theory");
+  return all;
+}
+
 }  // namespace
 
 std::vector<std::size_t> falling_layers(const InspectRecord& r) {
@@ -177,15 +197,14 @@ Result inspect_result(const InspectSetup& p, std::shared_ptr<const InspectRecord
   answer.format = "attractor inspect 1";
   answer.arrays = [record](Archive& file) { write_inspect(*record, file); };
   answer.draw = [record] { return inspect_figures(*record); };
-  answer.page = [values = answer.values, title = answer.title] {
-    Result plain;
-    plain.values = values;
-    Page page{.tiles = tiles(plain)};
+  answer.page = [record] {
+    Page page{.tiles = inspect_tiles(*record)};
     page.closing = {in_python(std::string(kLoadInspectPy))};
     return page;
   };
-  if (!p.states_out.empty()) answer.outputs.push_back({p.states_out, r.states});
-  if (!p.attention_out.empty()) answer.outputs.push_back({p.attention_out, r.attention});
+  if (!p.states_out.empty()) answer.outputs.push_back({"states", p.states_out, r.states});
+  if (!p.attention_out.empty())
+    answer.outputs.push_back({"attention", p.attention_out, r.attention});
   return answer;
 }
 

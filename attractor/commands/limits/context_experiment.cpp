@@ -58,9 +58,18 @@ void add_state(const ContextLayer& layer, double dim, Result& answer) {
   const bool fits = dim == 0 || dim >= layer.tokens;
   v["backward_norm"] = number(fits ? backward_norm(layer, dim == 0 ? layer.tokens : dim) : kNan);
   if (!fits)
-    answer.remarks.push_back(fmt::format(
-        "backward_norm is left out: {} equiangular tokens need a dimension of at least {}, not {}.",
-        layer.tokens, layer.tokens, dim));
+    answer.remarks.push_back(
+        fmt::format("The backward norm is left out: {} equiangular tokens need a dimension of at "
+                    "least {}, not {}.",
+                    layer.tokens, layer.tokens, dim));
+  answer.tiles = {
+      {"phase", std::string(name(t.phase)), fmt::format("at γ = {}", rounded(layer.exponent))},
+      {"critical γ", rounded(t.critical_exponent), "for ever longer contexts"},
+      {"weight on itself", percent(s.self_weight), "of the attention of a token"},
+      {"output cosine", close_to_one(s.output_cosine, s.gap),
+       fmt::format("of two outputs; the tokens have {}", rounded(layer.rho))},
+      {"angle left", percent(s.angle_ratio), "of that between two tokens"},
+      {"β", rounded(s.beta), "= γ ln n"}};
   v["limit_self_weight"] = number(limit.self_weight);
   v["limit_output_cosine"] = number(limit.output_cosine);
   if (layer.tokens * layer.rho <= 1)
@@ -70,7 +79,7 @@ void add_state(const ContextLayer& layer, double dim, Result& answer) {
         "that of the outputs.",
         t.cosine_exponent, t.half_exponent));
   if (s.gap == 0 && s.value_gain > 0)
-    answer.remarks.push_back("output_gap is below 1e-308 and stands as 0.");
+    answer.remarks.push_back("The gap of the outputs is below 1e-308 and stands as 0.");
   answer.headline = fmt::format(
       "{} tokens of cosine {} at γ = {}: the {} phase. A token gives itself {} of its attention, "
       "and "
@@ -117,7 +126,7 @@ ContextDepth add_layers(const ContextLayer& layer, std::uint64_t layers, Result&
   }
   answer.tables.push_back(std::move(table));
   if (depth.layers.back().gap == 0)
-    answer.remarks.push_back("An output_gap below 1e-308 stands as 0.");
+    answer.remarks.push_back("A gap of the outputs below 1e-308 stands as 0.");
   answer.headline +=
       depth.collapse
           ? fmt::format("; layer {} leaves all tokens within cosine 0.999", *depth.collapse)
@@ -225,6 +234,44 @@ std::string advice_headline(const ContextSetup& p, const ContextAdvice& a) {
   return text;
 }
 
+/// All recipes are set to be critical at the trained length, which a model need not be.
+void add_assumption(const ContextSetup& p, const ContextAdvice& a, Result& answer) {
+  answer.remarks.push_back(fmt::format(
+      "The factor ln n / ln n0 = {:.4g} keeps gamma = beta / ln n as it was, whatever rho is: only "
+      "the scales themselves depend on rho. That the model is critical at its trained length is an "
+      "assumption to check: its beta there would have to be {:.4g} (from {:.4g} to {:.4g} a token "
+      "gives itself 10 to 90 % of its attention).",
+      std::log(p.tokens) / std::log(p.trained_tokens), a.trained_scale, a.trained_lowest,
+      a.trained_highest));
+  const double gamma = p.trained_beta.value_or(a.trained_scale) / std::log(p.trained_tokens);
+  answer.next.push_back({.why = p.trained_beta ? "What that layer does, in full"
+                                               : "Is the model critical as trained? Put its own "
+                                                 "beta / ln n0 in for gamma",
+                         .command = "context",
+                         .settings = {{"tokens", fmt::format("{}", p.trained_tokens)},
+                                      {"rho", fmt::format("{}", p.rho)},
+                                      {"gamma", fmt::format("{:.6g}", gamma)}}});
+  if (!p.trained_beta) return;
+  ContextLayer trained = layer_of(p);
+  trained.tokens = p.trained_tokens;
+  trained.exponent = gamma;
+  const ContextTransition t = context_transition(trained);
+  const ContextState s = context_state(trained);
+  answer.values["trained_gamma"] = number(gamma);
+  answer.values["trained_phase"] = name(t.phase);
+  answer.values["trained_self_weight"] = number(s.self_weight);
+  answer.remarks.push_back(fmt::format(
+      "With beta = {} the trained model is {} at {:.0f} tokens: a token gives itself {} of its "
+      "attention, gamma is {:.4g} and critical is {:.4g}.{}",
+      *p.trained_beta,
+      t.phase == ContextPhase::critical ? "critical"
+                                        : fmt::format("in the {} phase", name(t.phase)),
+      p.trained_tokens, percent(s.self_weight), gamma, a.critical_exponent,
+      t.phase == ContextPhase::critical
+          ? ""
+          : " The same factor keeps it there; the scales of the table would change what it does."));
+}
+
 Result advice(const ContextSetup& p) {
   const ContextLayer layer = layer_of(p);
   const ContextAdvice a = advise(layer, p.trained_tokens);
@@ -242,6 +289,13 @@ Result advice(const ContextSetup& p) {
               .columns = {"beta", "multiplier", "gamma", "self_weight", "output_cosine",
                           "angle_ratio", "entropy_ratio"},
               .label_column = "recipe"};
+  answer.tiles = {
+      {"multiply logits by", rounded(a.critical_scale / a.trained_scale), "to stay critical"},
+      {"β there", rounded(a.critical_scale), "critical at the new length"},
+      {"β trained", rounded(a.trained_scale), "critical at the trained length"},
+      {"between", rounded(a.lowest_scale) + " and " + rounded(a.highest_scale),
+       "β at which the own weight is 0.1 and 0.9"},
+      {"critical γ", rounded(a.critical_exponent), "= 1 / (1 − ρ)"}};
   Json phases = Json::array();
   for (const RecipeOutcome& r : a.recipes) {
     table.labels.push_back(fmt::format("{}", name(r.recipe)));
@@ -255,6 +309,7 @@ Result advice(const ContextSetup& p) {
       "Logits are beta <x, y> of unit vectors whose typical cosine is rho; measure rho on the "
       "normalised queries and keys of the model. Multipliers are relative to the trained model; "
       "phases stand in the order of the table.");
+  add_assumption(p, a, answer);
   answer.draw = [layer, trained = p.trained_tokens] { return recipe_figures(layer, trained); };
   return answer;
 }
@@ -266,7 +321,7 @@ ParameterList list(ContextSetup& p) {
   const char* drawn = "simulate (and without exact)";
   ParameterList l;
   l.group("Context");
-  l.add("tokens", p.tokens, "context length n").within(2, 1e300);
+  l.add("tokens", p.tokens, "context length n").within(2, 1e300).counts();
   l.add("rho", p.rho, "common cosine of the tokens").within(-1, 1);
   l.add("gamma", p.gamma, "inverse temperature over ln n: beta = gamma ln n")
       .within(0, 1e6)
@@ -282,6 +337,13 @@ ParameterList list(ContextSetup& p) {
   l.add("trained-tokens", p.trained_tokens,
         "context length at which all recipes are set to be critical")
       .within(2, 1e300)
+      .counts()
+      .used_if(p.advise, "advise");
+  l.add("trained-beta", p.trained_beta,
+        "the model's own beta at that length, to see whether it is critical there")
+      .within(0, 1e9)
+      .otherwise("")
+      .allow("a number from 0 to 1e9")
       .used_if(p.advise, "advise");
   l.group("Simulation");
   l.add("simulate", p.simulate, "draw almost equiangular tokens and measure (n up to 1e5)");
@@ -292,6 +354,8 @@ ParameterList list(ContextSetup& p) {
       .used_if(random, drawn);
   l.add("replicates", p.replicates, "independent draws").within(2, 10000).used_if(random, drawn);
   l.add("seed", p.seed, "seed of every random draw").used_if(random, drawn);
+  l.short_help({"tokens", "rho", "gamma", "layers", "map", "advise", "trained-tokens",
+                "trained-beta", "simulate"});
   return l;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "attractor/commands/result.hpp"
 #include "attractor/lab/parameter.hpp"
@@ -23,6 +24,7 @@ struct ContextSetup {
 
   bool advise = false;
   double trained_tokens = 8192;
+  std::optional<double> trained_beta{};  // of the model as trained: is it critical there?
 
   bool simulate = false, exact = false;
   std::uint64_t rows = 64, replicates = 8, seed = 0;

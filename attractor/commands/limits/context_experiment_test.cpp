@@ -162,8 +162,38 @@ TEST(ContextExperiment, Advice) {
   EXPECT_EQ(figure_ids(a), (std::vector<std::string>{"recipes", "recipe_weights"}));
 }
 
+// gamma = beta / ln n stays as it was under ln n / ln n_0; rho decides only where critical lies.
+TEST(ContextExperiment, AdviceHoldsWhateverRhoIs) {
+  for (const double rho : {0.0, 0.3, 0.6, 0.95}) {
+    const Result a = answer({.tokens = 131072, .rho = rho, .advise = true});
+    EXPECT_NEAR(a.values["multiplier"].get<double>(), 17.0 / 13, 1e-13) << rho;
+    ASSERT_EQ(a.remarks.size(), 2U);
+    EXPECT_SAYS(a.remarks[1], "ln n / ln n0 = 1.308");
+    EXPECT_SAYS(a.remarks[1], "whatever rho is");
+    EXPECT_SAYS(a.remarks[1], "is an assumption to check");
+  }
+}
+
+TEST(ContextExperiment, AdviceChecksTheModelAsTrained) {
+  const auto phase = [](double beta) {
+    const Result a = answer({.tokens = 131072, .rho = 0.6, .advise = true, .trained_beta = beta});
+    const double weight = 1 / (1 + 8191 * std::exp(-0.4 * beta));  // the logistic function itself
+    EXPECT_NEAR(a.values["trained_self_weight"].get<double>(), weight, 1e-12);
+    EXPECT_NEAR(a.values["trained_gamma"].get<double>(), beta / std::log(8192.0), 1e-13);
+    EXPECT_EQ(a.remarks.size(), 3U);
+    return a.values["trained_phase"].get<std::string>();
+  };
+  EXPECT_EQ(phase(11.3), "collapse");  // RMS QK-norm with unit gains and d_head = 128
+  EXPECT_EQ(phase(22.5), "critical");
+  EXPECT_EQ(phase(40), "identity");
+  const Result plain = answer({.tokens = 131072, .rho = 0.6, .advise = true});
+  EXPECT_FALSE(plain.values.contains("trained_phase"));
+  ASSERT_EQ(plain.next.size(), 1U);
+  EXPECT_EQ(plain.next[0].words(), "attractor context --tokens 8192 --rho 0.6 --gamma 2.5");
+  EXPECT_SAYS(refusal([] { answer({.trained_beta = 3}); }), "trained-beta has no effect without");
+}
+
 TEST(ContextExperiment, FiguresAreDrawn) {
-  ASSERT_TRUE(report::figures_available()) << "gnuplot is not installed";
   for (const PageFigure& f : answer({.tokens = 1e5, .rho = 0.2, .advise = true}).draw())
     EXPECT_NE(report::svg(f.figure).find("YaRN"), std::string::npos);
   // A rho that only few tokens allow, and layers that collapse to nothing.

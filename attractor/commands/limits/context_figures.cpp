@@ -64,10 +64,10 @@ PageFigure gamma_figure(const ContextLayer& layer, Quantity quantity, std::strin
   PageFigure result =
       plot(std::move(id), std::move(title), {.label = "γ = β / ln n", .low = 0, .high = most},
            {.label = std::move(label), .low = 0, .high = 1.04}, std::move(series),
-           reading + fmt::format(" Dashed: critical γ = 1/(1 − ρ) = {}. Dot: this layer.",
-                                 rounded(critical)));
+           reading + " Dot: this layer.");
   if (layer.rho < 0) result.figure.panels[0].y.low = layer.rho - 0.05;
-  result.figure.panels[0].vertical = {{.at = critical, .width = 1.4, .dashed = true}};
+  result.figure.panels[0].vertical = {
+      {.at = critical, .width = 1.4, .dashed = true, .label = "critical γ = " + rounded(critical)}};
   return result;
 }
 
@@ -108,7 +108,8 @@ PageFigure recipe_figure(const ContextLayer& layer, double trained_tokens, Quant
                            {.label = "tokens n", .scale = Scale::log, .low = low, .high = high},
                            {.label = std::move(label), .low = least, .high = 1.04},
                            std::move(series), std::move(caption));
-  result.figure.panels[0].vertical = {{.at = layer.tokens, .width = 1.4}};
+  result.figure.panels[0].vertical = {
+      {.at = layer.tokens, .width = 1.4, .label = "n = " + token_words(layer.tokens)}};
   return result;
 }
 
@@ -118,11 +119,11 @@ PageFigure map_figure(const ContextLayer& layer, double ContextState::*quantity,
   PageFigure result{.figure = {.id = std::move(id),
                                .title = std::move(title),
                                .columns = 2,
-                               .width = 1120,
-                               .height = 900},
+                               .width = kWide,
+                               .height = 820},
                     .caption = std::move(caption),
                     .wide = true};
-  Series critical = curve(report::kInk, 2);
+  Series critical = curve(report::kPaper, 2);
   critical.dashed = true;
   for (int k = 0; k <= kContextPoints; ++k) {
     const double gamma = 1 + (map.gamma.back() - 1) * k / kContextPoints;
@@ -170,7 +171,6 @@ std::vector<PageFigure> gamma_figures(const ContextLayer& layer) {
 std::vector<PageFigure> layer_figures(const ContextLayer& layer,
                                       const meanfield::ContextDepth& depth) {
   Series cosine = curve(report::kBlue, 2.4), critical = curve(report::kOrange, 2.4);
-  critical.title = "critical γ of the tokens that enter";
   const double most = 3 * std::max(layer.exponent, 1 / (1 - layer.rho));
   add_point(cosine, 0, layer.rho);
   for (std::size_t k = 0; k < depth.layers.size(); ++k) {
@@ -181,16 +181,17 @@ std::vector<PageFigure> layer_figures(const ContextLayer& layer,
   }
   const auto last = static_cast<double>(std::max<std::size_t>(depth.layers.size(), 2));
   PageFigure one =
-      plot("layers", "Cosine over depth", {.label = "layer", .low = 0, .high = last},
+      plot("layers", "Cosine over depth", {.label = "layer", .low = 0, .high = last, .whole = true},
            {.label = "cosine of two tokens", .low = std::min(0.0, layer.rho), .high = 1.04},
            {cosine}, "Tokens after every layer; outputs are normalised and β stays the same.");
   PageFigure two =
-      plot("runaway", "The critical point runs away", {.label = "layer", .low = 1, .high = last},
+      plot("runaway", "The critical point runs away",
+           {.label = "layer", .low = 1, .high = last, .whole = true},
            {.label = "γ", .low = 0, .high = most}, {critical},
            "Every layer raises the cosine and with it the critical γ = 1/(1 − cosine). "
-           "Once it passes the γ of the model (dashed) the stack collapses.");
-  two.figure.panels[0].horizontal = {{.at = layer.exponent, .width = 1.4, .dashed = true}};
-  one.figure.height = two.figure.height;
+           "Once it passes the γ of the model the stack collapses.");
+  two.figure.panels[0].horizontal = {
+      {.at = layer.exponent, .width = 1.4, .dashed = true, .label = "γ of the model"}};
   return {std::move(one), std::move(two)};
 }
 
@@ -200,9 +201,8 @@ std::vector<PageFigure> recipe_figures(const ContextLayer& layer, double trained
           layer, trained_tokens, &ContextState::output_cosine, "recipes",
           "Recipes of logit scaling", "cosine of two outputs",
           fmt::format("Every recipe is set to be critical at {} tokens. Rising to 1: "
-                      "tokens become the same; falling to ρ = {}: attention does nothing. "
-                      "Grey line: {} tokens.",
-                      token_words(trained_tokens), rounded(layer.rho), token_words(layer.tokens))),
+                      "tokens become the same; falling to ρ = {}: attention does nothing.",
+                      token_words(trained_tokens), rounded(layer.rho))),
       recipe_figure(layer, trained_tokens, &ContextState::self_weight, "recipe_weights",
                     "Attention to the own token", "attention to the own token",
                     "One half is critical: a token hears itself as much as all others together.")};

@@ -118,8 +118,10 @@ void add_observed(const StabilitySetup& p, const std::vector<ClusterHistory>& ru
   answer.remarks.push_back(
       "Independent tokens start all modes alike, not the fastest alone. When its growth ends, "
       "after "
-      "ln sqrt(n) e-foldings, their density has linear_phase_maxima maxima on average (Rice); "
-      "irregular neighbours merge while they form and later, so fewer clusters than predicted are "
+      "ln sqrt(n) e-foldings, their density has as many maxima on average as \"linear phase "
+      "maxima\" "
+      "says (Rice); irregular neighbours merge while they form and later, so fewer clusters than "
+      "predicted are "
       "seen, and fewer with time.");
   for (const ClusterHistory& run : runs)
     if (!flow::delivered(run.status) && run.status != flow::Status::interrupted)
@@ -184,11 +186,30 @@ void add_values(const StabilitySetup& p, std::size_t modes, const Stability& s, 
   v["kde_maxima"] = number(circle ? meanfield::expected_density_maxima(p.beta) : kNan);
   add_rates(modes, s, answer);
   if (s.unstable == meanfield::kEveryMode)
-    answer.remarks.push_back("Without noise every mode grows, so unstable_modes has no number.");
+    answer.remarks.push_back("Without noise every mode grows.");
   if (!circle && s.is_unstable())
     answer.remarks.push_back(
-        "On a sphere predicted_clusters counts them along a great circle: it is the degree of the "
+        "On a sphere clusters are predicted along a great circle: their number is the degree of "
+        "the "
         "fastest harmonics.");
+}
+
+std::vector<Tile> stability_tiles(const StabilitySetup& p, const Stability& s) {
+  std::vector<Tile> all;
+  const std::string clusters = grouped(s.predicted_clusters());
+  add_tile(all, "clusters expected", s.is_unstable() ? clusters : "none",
+           !s.is_unstable() ? "the uniform state is stable"
+           : p.dim == 2     ? "the fastest mode"
+                            : "along a great circle: the fastest mode");
+  add_tile(all, "growth rate", growth_words(s), "of the fastest mode");
+  add_tile(all, "rule of thumb", rounded(meanfield::fastest_mode_rule(p.dim, p.beta)),
+           p.dim == 2 ? "√(2β)" : "root of l (l + d − 2) = 2β");
+  add_tile(all, "second fastest mode", grouped(s.runner_up),
+           fmt::format("grows at {} of the fastest rate", rounded(s.runner_up_ratio())));
+  add_tile(all, "growing modes", s.unstable == meanfield::kEveryMode ? "all" : grouped(s.unstable),
+           p.noise > 0 ? fmt::format("at noise κ = {}", rounded(p.noise)) : "without noise");
+  add_tile(all, "critical noise", rounded(s.critical_noise()), "above it nothing grows");
+  return all;
 }
 
 }  // namespace
@@ -221,6 +242,7 @@ ParameterList list(StabilitySetup& p) {
         "count at this time, at most 10000 e-foldings; 0: when clusters have formed")
       .at_least(0)
       .used_if(p.observe > 0, count);
+  l.short_help({"dynamics", "dim", "beta", "noise", "observe", "replicates"});
   return l;
 }
 
@@ -230,10 +252,15 @@ Result ask(const StabilitySetup& p, const Context& context) {
   const Stability s = meanfield::stability(state_of(p), modes);
   Result answer{.title = "Stability of uniform tokens", .headline = headline(p, s)};
   add_values(p, modes, s, answer);
+  answer.tiles = stability_tiles(p, s);
   std::vector<ClusterHistory> runs;
   if (p.observe > 0) {
     runs = observe(p, context);
     add_observed(p, runs, answer);
+    if (const Json& seen = answer.values["observed_clusters"]; seen.is_number())
+      answer.tiles[2] = {
+          "clusters seen", rounded(seen.get<double>()),
+          fmt::format("mean of {} runs of {} tokens", p.replicates, grouped(p.observe))};
   }
   answer.draw = [p, runs] { return stability_figures(p, runs); };
   return answer;

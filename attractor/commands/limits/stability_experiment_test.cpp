@@ -169,7 +169,7 @@ TEST_F(StabilityExperiment, WritesAPage) {
   parameters_.beta = 25;
   StabilitySetup usual;
   const Call call{.program = "attractor stability", .now = list(parameters_), .usual = list(usual)};
-  const std::string page = without_gnuplot([&] { write_result(asked(), call, 0, directory_); });
+  const std::string page = written([&] { write_result(asked(), call, 0, directory_); });
   EXPECT_TRUE(has(page, "wave number 7 grows fastest"));
   EXPECT_TRUE(has(page, "attractor stability --beta 25"));
 }

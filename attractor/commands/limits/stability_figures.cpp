@@ -52,7 +52,8 @@ PageFigure rate_figure(const StabilitySetup& p) {
                  .size = 6};
   Panel panel{.x = {.label = p.dim == 2 ? "wave number k" : "degree l",
                     .low = 0,
-                    .high = static_cast<double>(last) + 1},
+                    .high = static_cast<double>(last) + 1,
+                    .whole = true},
               .y = {.label = rate_label(p),
                     .low = std::max(1.1 * lowest, floor),
                     .high = s.is_unstable() ? 1.15 * top : 0.15 * top},
@@ -90,7 +91,8 @@ PageFigure fastest_figure(const StabilitySetup& p) {
       .y = {.label = "fastest mode",
             .scale = far ? Scale::log : Scale::linear,
             .low = far ? 0.7 : 0,
-            .high = std::max(4.0, mode.y.back()) * (far ? 1.4 : 1.1)},
+            .high = std::max(4.0, mode.y.back()) * (far ? 1.4 : 1.1),
+            .whole = true},
       .series = {rule, mode, here}};
   return plot("fastest", "Colder attention, more clusters", std::move(panel),
               "The fastest mode against inverse temperature; the dashed rule of thumb, rounded, "
@@ -100,7 +102,7 @@ PageFigure fastest_figure(const StabilitySetup& p) {
 PageFigure observed_figure(const StabilitySetup& p, const std::vector<ClusterHistory>& runs) {
   const std::size_t predicted = meanfield::stability(state_of(p)).predicted_clusters();
   Panel panel{.x = {.label = "e-foldings of the fastest mode", .low = 0},
-              .y = {.label = "maxima of the token density", .low = 0}};
+              .y = {.label = "maxima of the token density", .low = 0, .whole = true}};
   double most = static_cast<double>(predicted);
   const double apart = 0.3 / static_cast<double>(runs.size());
   for (std::size_t r = 0; r < runs.size(); ++r) {
@@ -121,18 +123,20 @@ PageFigure observed_figure(const StabilitySetup& p, const std::vector<ClusterHis
                               .size = 5});
   }
   panel.y.high = most + 1;
-  panel.horizontal = {{.at = static_cast<double>(predicted), .width = 1.6, .dashed = true}};
+  panel.horizontal = {{.at = static_cast<double>(predicted),
+                       .width = 1.6,
+                       .dashed = true,
+                       .label = "the fastest mode"}};
   return {.figure = {.id = "observed",
                      .title = fmt::format("{} independent tokens, {} replicates",
                                           grouped(p.observe), runs.size()),
                      .panels = {panel},
-                     .width = 1140,
-                     .height = 380},
+                     .width = kHalf,
+                     .height = kPlot},
           .caption =
-              "Clusters as maxima of the density that tokens climb. Dashed: the fastest "
-              "mode. Dots: all but 5% of the tokens have reached a maximum, clusters have "
-              "formed; later ones merge. Lines are shifted a little apart.",
-          .wide = true};
+              "Clusters as maxima of the density that tokens climb. "
+              "Dots: all but 5% of the tokens have reached a maximum, clusters have "
+              "formed; later ones merge. Lines are shifted a little apart."};
 }
 
 }  // namespace

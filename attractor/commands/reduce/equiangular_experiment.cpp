@@ -39,17 +39,6 @@ struct Asked {
   double cosine() const { return layers.empty() ? flow.at(log_time).cosine : layers.back().cosine; }
 };
 
-Equiangular problem(const EquiangularSetup& p) {
-  return {.tokens = p.tokens,
-          .beta = p.beta,
-          .cosine0 = p.cosine0,
-          .rule = p.dynamics,
-          .norm = p.norm,
-          .alpha = p.alpha,
-          .switch_time = p.switch_time,
-          .deepnorm_scale = p.deepnorm_scale};
-}
-
 double asked_log_time(const EquiangularSetup& p) {
   if (p.layers > 0) return std::log(static_cast<double>(p.layers) * p.step);
   return p.log10_time ? *p.log10_time * std::numbers::ln10 : std::log(p.time);
@@ -169,6 +158,34 @@ void add_values(const Asked& a, Result& answer) {
   v["log_time_by_log_tokens"] = number(by.log_time_by_log_tokens);
 }
 
+std::vector<Tile> equiangular_tiles(const Asked& a) {
+  const Equiangular& e = a.problem();
+  const bool layered = !a.layers.empty();
+  const EquiangularState s = a.flow.at(a.log_time);
+  const double cosine = layered ? a.layers.back().cosine : s.cosine;
+  const double log_gap = layered ? a.layers.back().log_gap : s.log_gap;
+  const double log_norm = layered ? a.layers.back().log_norm : s.log_norm;
+  std::vector<Tile> all;
+  add_tile(all, "cosine", close_to_one(cosine, std::exp(log_gap)),
+           layered ? fmt::format("of any two tokens after {} layers", grouped(a.layers.size() - 1))
+                   : "of any two tokens at " +
+                         (std::isinf(a.log_time) ? "t = 0" : "t = " + log_time_text(a.log_time)));
+  add_tile(all, "1 − cosine", log_time_text(log_gap), "what is left to consensus");
+  add_tile(all, "energy", rounded(meanfield::energy_ratio(e.tokens, e.beta, log_gap)),
+           "of the largest possible");
+  if (log_norm != 0) add_tile(all, "length", log_time_text(log_norm), "of every token");
+  if (layered) {
+    add_tile(all, "thin layers", rounded(s.cosine), "cosine of the flow at the same depth");
+    return all;
+  }
+  const Arrival half = a.flow.half_collapse();
+  if (half.status == Arrival::Status::reached)
+    add_tile(all, "half of the way", "t = " + log_time_text(half.log_time),
+             "when 1 − cosine has halved");
+  add_tile(all, "speed", rounded(s.speed()), "of the cosine, now");
+  return all;
+}
+
 double first_layer(const std::vector<EquiangularLayer>& layers, double level) {
   const auto at = std::find_if(layers.begin(), layers.end(),
                                [&](const EquiangularLayer& l) { return l.cosine >= level; });
@@ -275,12 +292,23 @@ PageFigure gap_figure(const Asked& a) {
 
 }  // namespace
 
+meanfield::Equiangular problem_of(const EquiangularSetup& p) {
+  return {.tokens = p.tokens,
+          .beta = p.beta,
+          .cosine0 = p.cosine0,
+          .rule = p.dynamics,
+          .norm = p.norm,
+          .alpha = p.alpha,
+          .switch_time = p.switch_time,
+          .deepnorm_scale = p.deepnorm_scale};
+}
+
 ParameterList list(EquiangularSetup& p) {
   ParameterList l;
   l.group("Tokens and attention");
   l.add("dynamics", p.dynamics, "sa: softmax attention; usa: unnormalised")
       .among({Rule::softmax, Rule::unnormalised});
-  l.add("tokens", p.tokens, "number of tokens n").within(2, 1e30);
+  l.add("tokens", p.tokens, "number of tokens n").within(2, 1e30).counts();
   l.add("beta", p.beta, "inverse temperature").within(0, 1e6);
   l.add("cosine0", p.cosine0, "common cosine at the start, at least -1/(n-1) and below 1")
       .within(-1, 1);
@@ -307,22 +335,25 @@ ParameterList list(EquiangularSetup& p) {
   for (Parameter& own : l)
     if (std::vector<std::string> norms = schemes_with(own.name); !norms.empty())
       own.used_by("norm", std::move(norms));
+  l.short_help(
+      {"dynamics", "tokens", "beta", "cosine0", "time", "log10-time", "levels", "layers", "norm"});
   return l;
 }
 
 Result ask(const EquiangularSetup& p, const Context& /*context*/) {
   check(p);
-  auto asked = std::make_shared<Asked>(Asked{.flow = EquiangularFlow(problem(p)),
+  auto asked = std::make_shared<Asked>(Asked{.flow = EquiangularFlow(problem_of(p)),
                                              .log_time = asked_log_time(p),
                                              .levels = p.levels.values,
                                              .step = p.step});
-  if (p.layers > 0) asked->layers = meanfield::layers(problem(p), p.step, p.layers);
+  if (p.layers > 0) asked->layers = meanfield::layers(problem_of(p), p.step, p.layers);
   const double log_gap = asked->layers.empty() ? asked->flow.at(asked->log_time).log_gap
                                                : asked->layers.back().log_gap;
   // The picture reaches to where the question does, within what a picture can show.
   asked->way = way_of(asked->flow, std::clamp(log_gap, -700.0, std::log(1e-4)));
   Result answer{.title = "equiangular tokens", .headline = headline(*asked)};
   add_values(*asked, answer);
+  answer.tiles = equiangular_tiles(*asked);
   add_tables(*asked, answer);
   remark_suddenness(*asked, answer);
   if (asked->flow.half_collapse().status == Arrival::Status::never)

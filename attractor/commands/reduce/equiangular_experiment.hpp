@@ -11,6 +11,7 @@
 #include "attractor/attention/normalisation.hpp"
 #include "attractor/attention/rule.hpp"
 #include "attractor/commands/result.hpp"
+#include "attractor/reductions/equiangular.hpp"
 
 namespace attractor::lab {
 
@@ -27,6 +28,8 @@ struct EquiangularSetup {
 };
 
 ParameterList list(EquiangularSetup& p);
+/// What it asks to be solved.
+meanfield::Equiangular problem_of(const EquiangularSetup& p);
 /// Throws Error on options that have no effect together; a value that differs from its default
 /// counts as given.
 void check(const EquiangularSetup& p);

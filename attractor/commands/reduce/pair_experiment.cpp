@@ -98,9 +98,10 @@ PageFigure beta_figure(const Case& c) {
            "Merge time of this pair at other β. Dashed: the large-β formula with M = " +
                std::string(c.pair.rule == Rule::softmax ? "m_{1}/m_{2} + m_{2}/m_{1}"
                                                         : "m_{1} + m_{2}") +
-               ". "
-               "Grey line: the β asked for.");
-  if (c.pair.beta > 0) figure.figure.panels[0].vertical = {{.at = c.pair.beta}};
+               ".");
+  if (c.pair.beta > 0)
+    figure.figure.panels[0].vertical = {
+        {.at = c.pair.beta, .label = fmt::format("β = {:.4g}", c.pair.beta)}};
   return figure;
 }
 
@@ -136,6 +137,30 @@ std::string headline(const Case& c, double log_time) {
   if (c.from.antipodal()) return who + ", are antipodal and rest.";
   if (std::isinf(log_time)) return who + ", have merged already.";
   return fmt::format("{}, merge at t = {}.", who, power_text(log_time / std::numbers::ln10));
+}
+
+std::vector<Tile> pair_tiles(const Case& c) {
+  const double log_time = log_merge_time(c.pair, c.from, c.to);
+  std::vector<Tile> all;
+  if (std::isfinite(log_time))
+    add_tile(all, "merge time", power_text(log_time / std::numbers::ln10),
+             fmt::format("until the cosine is {:.6g}", c.to.cosine()));
+  if (std::isfinite(log_time) && c.pair.beta > 0)
+    add_tile(all, "large-β formula",
+             power_text(log_asymptotic_time(c.pair, c.from) / std::numbers::ln10),
+             "of the same time");
+  add_tile(all, "lifetime exponent", rounded(lifetime_exponent(c.pair, c.from)),
+           "c of the lifetime e^{cβ}");
+  add_tile(all, "angle at the start",
+           fmt::format("{:.4g}°", c.from.angle() * 180 / std::numbers::pi), "between the clusters");
+  add_tile(all, "escape rate", power_text(log_escape_rate(c.pair) / std::numbers::ln10),
+           "of a pair that is almost antipodal");
+  if (c.time) {
+    const PairAngle there = angle_after(c.pair, c.from, *c.time);
+    add_tile(all, "angle at t = " + plain_words(*c.time),
+             fmt::format("{:.4g}°", there.angle() * 180 / std::numbers::pi), "as asked for");
+  }
+  return all;
 }
 
 }  // namespace
@@ -178,6 +203,7 @@ Result ask(const PairSetup& p, const Context&) {
   const Case c = read(p);
   Result answer{.title = "Two clusters", .headline = ""};
   fill(c, answer.values);
+  answer.tiles = pair_tiles(c);
   answer.headline = headline(c, log_merge_time(c.pair, c.from, c.to));
   if (c.from.antipodal()) {
     answer.remarks.push_back(

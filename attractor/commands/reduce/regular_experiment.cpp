@@ -104,6 +104,28 @@ void fill_way(const RegularSetup& p, const RegularClusters& clusters, Json& valu
   values["log10_time"] = number(log_time / std::numbers::ln10);
 }
 
+std::vector<Tile> regular_tiles(const RegularSetup& p, const GrowthSpectrum& spectrum,
+                                const Json& values) {
+  const auto power = [&](const char* name) {
+    return values[name].is_number() ? power_text(values[name].get<double>()) : std::string("–");
+  };
+  std::vector<Tile> all;
+  add_tile(
+      all, "fastest deviation", mode_name(p, spectrum.fastest()),
+      p.shape == Shape::polygon ? "mode of the polygon" : "of the " + std::string(name(p.shape)));
+  add_tile(all, "e-folding time", power_text(spectrum.log_efolding() / std::numbers::ln10),
+           "of that deviation");
+  add_tile(all, "two neighbours alone", power("log10_lifetime"), "time until they merge");
+  add_tile(all, "neighbours",
+           fmt::format("{:.4g}°", neighbour_angle(p).angle() * 180 / std::numbers::pi),
+           "apart at the start");
+  if (values.contains("log10_time"))
+    add_tile(all, p.shape == Shape::ring ? "way to the pole" : "time to merge", power("log10_time"),
+             p.shape == Shape::ring ? fmt::format("until polar angle {:.4g}", p.to_polar)
+                                    : fmt::format("from the common cosine {:.4g}", *p.cosine));
+  return all;
+}
+
 void check(const RegularSetup& p) {
   check_setup(p);
   if (p.cosine && dimension(p) < p.count)
@@ -127,9 +149,11 @@ PageFigure growth_figure(const RegularSetup& p) {
   std::vector<Series> series = {dots};
   if (polygon) series.push_back(line);
   return plot("growth", "Which deviation grows fastest",
-              {.x = {.label = polygon ? "mode j" : "0 neutral, 1 opening, 2 parting, 3 pairing",
-                     .low = -0.5,
-                     .high = static_cast<double>(spectrum.rate.size()) - 0.5},
+              {.x = polygon ? Axis{.label = "mode j",
+                                   .low = -0.5,
+                                   .high = static_cast<double>(spectrum.rate.size()) - 0.5,
+                                   .whole = true}
+                            : Axis{.names = {std::begin(kSimplexModes), std::end(kSimplexModes)}},
                .y = {.label = "growth rate / fastest", .high = 1.08},
                .series = std::move(series)},
               fmt::format("Growth rates in units of the fastest, e^{{{:.6g}}} per unit of time.",
@@ -237,6 +261,7 @@ Result ask(const RegularSetup& p, const Context&) {
   fill_growth(p, spectrum, answer);
   fill_lifetime(p, clusters, answer.values);
   fill_way(p, clusters, answer.values);
+  answer.tiles = regular_tiles(p, spectrum, answer.values);
   if (p.shape == Shape::ring)
     answer.remarks.push_back(
         "Times are those of a perfect ring; neighbours that are not evenly spaced merge first.");

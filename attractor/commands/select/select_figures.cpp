@@ -11,6 +11,7 @@
 
 #include "attractor/base/numbers.hpp"
 #include "attractor/commands/select/select_plane.hpp"
+#include "attractor/commands/select/select_scene.hpp"
 #include "attractor/commands/select/select_words.hpp"
 #include "attractor/lab/words.hpp"
 #include "attractor/space/space.hpp"
@@ -33,8 +34,9 @@ struct Clock {
 
 Clock clock_of(const SelectRecord& r, bool linear_steps = false) {
   if (r.setup.optimizer == Optimizer::flow)
-    return {{.label = "time t", .scale = Scale::power}, &SelectMoment::log10_time};
-  return {{.label = "step", .scale = linear_steps ? Scale::linear : Scale::log},
+    return {{.label = "time t", .scale = Scale::power, .clock = "log10_time"},
+            &SelectMoment::log10_time};
+  return {{.label = "step", .scale = linear_steps ? Scale::linear : Scale::log, .clock = "steps"},
           &SelectMoment::steps};
 }
 
@@ -129,23 +131,21 @@ std::optional<PageFigure> direction_figure(const SelectRecord& r,
     const MaxMargin& target = r.relaxed && r.relaxed->feasible() ? *r.relaxed : *r.svm;
     const std::vector<double> moves = velocity_angles(r, objective, target.solution);
     series.push_back(against(r, clock, report::kOrange,
-                             "movement of " + name + " from record to record, to the " +
-                                 (r.relaxed ? "relaxed one" : "same"),
+                             "movement of " + name + (r.relaxed ? ", to the relaxed one" : ""),
                              [&](std::size_t k) { return moves[k]; }));
     series.back().width = 1.4;
     add(r.relaxed ? report::kGrey : report::kVermillion,
-        name + " to the max-margin solution" + (r.relaxed ? " of all inputs" : ""),
-        &SelectMoment::cosine);
+        name + (r.relaxed ? ", to that of all inputs" : ""), &SelectMoment::cosine);
   }
   if (r.relaxed)
-    add(report::kVermillion, name + " to the relaxed max-margin solution",
-        &SelectMoment::relaxed_cosine);
-  if (r.label) add(report::kBlue, "v to the label margin", &SelectMoment::head_cosine);
+    add(report::kVermillion, name + ", to the relaxed one", &SelectMoment::relaxed_cosine);
+  if (r.label) add(report::kBlue, "v, to the label margin", &SelectMoment::head_cosine);
   const Scale scale = scale_of(series);
   return drawable_plot(
       "direction", "Distance to the max-margin directions", clock.axis,
       {.label = "1 − cosine", .scale = scale}, std::move(series),
-      std::string("How far directions are from their max-margin solutions") +
+      std::string("How far directions are from their max-margin solutions (movement: from record "
+                  "to record)") +
           (r.svm ? "; the movement gets there long before the weights, which carry their "
                    "past with them."
                  : "."));
@@ -259,54 +259,20 @@ std::optional<PageFigure> excess_figure(const SelectRecord& r) {
 
 // ---- Attention, input by input.
 
-/// From nearly white to blue, and darker still towards 1.
-Colour shade(double weight) {
-  constexpr std::array<std::array<double, 3>, 3> kStops = {
-      {{0xf1, 0xf4, 0xf8}, {0x56, 0xb4, 0xe9}, {0x00, 0x4c, 0x86}}};
-  const double at = 2 * std::clamp(std::isfinite(weight) ? weight : 0, 0.0, 1.0);
-  const std::size_t from = at < 1 ? 0 : 1;
-  Colour colour = 0;
-  for (std::size_t c = 0; c < 3; ++c) {
-    const double part = kStops[from][c] +
-                        (kStops[from + 1][c] - kStops[from][c]) * (at - static_cast<double>(from));
-    colour = colour << 8 | static_cast<Colour>(std::lround(part));
-  }
-  return colour;
-}
-
-/// Cells as boxes that reach down to zero: rows from the top hide each other's lower parts. Boxes
-/// are not quite opaque, so a white one comes first. The lowest row is centred at zero.
-void add_cells(Panel& panel, std::span<const double> softmax, std::size_t stride,
-               std::size_t inputs, std::size_t tokens) {
-  const double width = static_cast<double>(tokens);
-  const auto add_row = [&](std::size_t i, double edge) {
-    Series white{.mark = Mark::boxes, .colour = 0xffffff}, row{.mark = Mark::boxes};
-    for (const double x : {-1.2, 0.0, 1.2}) add_point(white, 0.5 * (width - 1) + x * width, edge);
-    for (std::size_t t = 0; t < tokens; ++t) {
-      add_point(row, static_cast<double>(t), edge);
-      row.colours.push_back(shade(softmax[i * stride + t]));
-    }
-    panel.series.push_back(std::move(white));
-    panel.series.push_back(std::move(row));
-  };
-  for (std::size_t i = inputs; i-- > 0;) add_row(i, static_cast<double>(i) + 0.5);
-  add_row(0, -0.5);
-  Series lines = curve(0xffffff, inputs > 24 ? 0.6 : 2.5);
-  for (std::size_t i = 1; i < inputs; ++i)
-    for (const double x : {-0.5, width - 0.5, kNan})
-      add_point(lines, x, static_cast<double>(i) - 0.5);
-  panel.series.push_back(std::move(lines));
-}
-
 Panel attention_panel(const SelectRecord& r, std::span<const double> softmax, std::string title) {
   const std::size_t inputs = std::min<std::size_t>(r.problem.inputs, 64);
   const std::size_t tokens = std::min<std::size_t>(r.problem.tokens, 64);
-  Panel panel{.title = std::move(title), .x = {.label = "token"}, .y = {.label = "input"}};
-  // A little room where otherwise ticks would stand between whole numbers.
-  const double wide = tokens > 2 ? 0.5 : 0.6, high = inputs > 1 ? 0.5 : 0.9;
-  panel.x.low = -wide, panel.x.high = static_cast<double>(tokens) - 1 + wide;
-  panel.y.low = -high, panel.y.high = static_cast<double>(inputs) - 1 + high;
-  add_cells(panel, softmax, r.problem.tokens, inputs, tokens);
+  Panel panel{.title = std::move(title),
+              .x = {.label = "token", .whole = true},
+              .y = {.label = "input", .whole = true}};
+  Heat heat{.x = {}, .y = {}, .value = {}, .label = "", .ramp = Heat::Ramp::fade};
+  for (std::size_t t = 0; t < tokens; ++t) heat.x.push_back(static_cast<double>(t));
+  for (std::size_t i = 0; i < inputs; ++i) {
+    heat.y.push_back(static_cast<double>(i));
+    for (std::size_t t = 0; t < tokens; ++t)
+      heat.value.push_back(softmax[i * r.problem.tokens + t]);
+  }
+  panel.heat = std::move(heat);
   Series marks{.mark = Mark::points, .colour = report::kVermillion};
   marks.size = std::max(inputs, tokens) > 24 ? 2 : 4;
   for (std::size_t i = 0; i < inputs && i < r.selected.size(); ++i)
@@ -356,13 +322,14 @@ std::optional<PageFigure> attention_figure(const SelectRecord& r,
   }
   if (result.figure.panels.empty()) return std::nullopt;
   result.figure.columns = result.figure.panels.size();
-  const bool few = tokens <= 8;  // narrow panels: ticks at whole numbers
+  const bool few = tokens <= 8;
   const auto panels = static_cast<double>(result.figure.columns);
   result.wide = !few || panels > 2;
   result.figure.width = few ? kWide / 4 * panels : kWide;
-  result.figure.height = std::clamp(90 + 24 * static_cast<double>(inputs), 160.0, 480.0);
+  result.figure.height = std::clamp(100 + 24 * static_cast<double>(inputs), 170.0, 480.0);
   result.caption =
-      "Softmax weights from 0 (light) to 1 (dark); dots mark the tokens selected in the end.";
+      "Softmax weights from 0 (faint) to 1 (full colour); dots mark the tokens selected in the "
+      "end.";
   if (inputs < r.problem.inputs || tokens < r.problem.tokens)
     result.caption += fmt::format(" The first {} inputs and {} tokens.", inputs, tokens);
   return result;
@@ -399,18 +366,20 @@ std::vector<PageFigure> select_figures(const SelectRecord& r) {
     if (figure) figures.push_back(std::move(*figure));
   };
   add(plane_figure(r, objective));
-  add(direction_figure(r, objective));
-  add(norm_figure(r));
   const bool moving = objective.trained().attention != training::AttentionPart::none;
-  if (moving) add(softmax_figure(r));
+  // Beside the moving picture, if there is one.
+  for (std::optional<PageFigure> figure :
+       {direction_figure(r, objective), moving ? softmax_figure(r) : std::nullopt}) {
+    if (figure) figure->beside = has_scene(r);
+    add(std::move(figure));
+  }
+  add(norm_figure(r));
   if (moving) add(effective_figure(r));
   add(loss_figure(r));
   add(excess_figure(r));
   if (moving) add(attention_figure(r, objective));
-  std::optional<PageFigure> path = path_figure(r), basins = basin_figure(r);
-  if (path && basins) path->figure.height = basins->figure.height;  // they stand side by side
-  add(std::move(path));
-  add(std::move(basins));
+  add(path_figure(r));
+  add(basin_figure(r));
   return figures;
 }
 

@@ -8,8 +8,10 @@
 
 #include "attractor/base/numbers.hpp"
 #include "attractor/commands/page.hpp"
+#include "attractor/commands/result.hpp"
 #include "attractor/commands/select/margin_words.hpp"
 #include "attractor/commands/select/select_figures.hpp"
+#include "attractor/commands/select/select_scene.hpp"
 #include "attractor/commands/select/select_words.hpp"
 #include "attractor/lab/words.hpp"
 #include "attractor/space/space.hpp"
@@ -240,48 +242,54 @@ void add_basins(const SelectRecord& r, std::vector<Section>& sections) {
 Tile status_tile(const SelectRecord& r) {
   if (!r.trained) return {"status", "solved", "no training"};
   return {"status", status_words(r.status),
-          r.saturated ? "the gradient is zero in double precision" : grouped(r.steps) + " steps"};
+          r.saturated   ? "the gradient is zero in double precision"
+          : r.steps > 0 ? grouped(r.steps) + " steps"
+                        : "at t = " + time_text(r.time)};
 }
 
-void add_margin_tiles(const SelectRecord& r, std::vector<Tile>& all) {
-  const std::string name = attention_name(r);
-  const double best = r.relaxed ? r.relaxed_cosine : r.cosine;
-  all.push_back({"selected tokens", token_list(r.selected),
-                 r.selected.size() > 1 ? "one for each input" : ""});
-  if (r.trained) {
-    all.push_back({"cosine of " + name, close_to_one(best, 1 - best),
-                   !r.svm->in_reach()
-                       ? fmt::format("to a solution out of reach, {:.4g} at most", r.svm->reach)
-                   : r.relaxed ? "to the relaxed max-margin solution"
-                               : "to the max-margin solution"});
-    all.push_back({"cosine of its velocity", close_to_one(r.velocity_cosine, 1 - r.velocity_cosine),
-                   r.relaxed ? "to the solution of all inputs" : "to the same"});
-    if (!r.label) all.push_back({"norm of " + name, rounded(norm(r.attention))});
-  }
+Tile selected_tile(const SelectRecord& r) {
+  std::string more = r.selected.size() > 1 ? "one for each input" : "of one input";
+  if (r.trained && !r.lock_in.empty())
+    more += ", settled at " + when(r, *std::max_element(r.lock_in.begin(), r.lock_in.end()));
+  return {r.selected.size() > 1 ? "selected tokens" : "selected token", token_list(r.selected),
+          more};
+}
+
+Tile margin_tile(const SelectRecord& r) {
   if (r.svm->feasible())
-    all.push_back({"margin", digits(r.svm->margin(), 8), "of the max-margin solution"});
-  else
-    all.push_back({"margin", "none",
-                   r.svm->proved_infeasible() ? "no weights select these tokens"
-                                              : "for norms below " + rounded(r.svm->lower)});
-  all.push_back({"relative duality gap", r.svm->feasible() ? rounded(r.svm->relative_gap) : "–",
-                 std::string(solve::name(r.svm->status))});
+    return {"margin", digits(r.svm->margin(), 8),
+            "of the max-margin solution, relative gap " + rounded(r.svm->relative_gap)};
+  return {"margin", "none",
+          r.svm->proved_infeasible() ? "no weights select these tokens"
+                                     : "for norms below " + rounded(r.svm->lower)};
 }
 
+std::string target_words(const SelectRecord& r) {
+  if (!r.svm->in_reach())
+    return fmt::format("to a solution out of reach, {:.4g} at most", r.svm->reach);
+  return r.relaxed ? "to the relaxed max-margin solution" : "to the max-margin solution";
+}
+
+/// At most six; All numbers has the others.
 std::vector<Tile> tiles(const SelectRecord& r) {
-  std::vector<Tile> all = {status_tile(r)};
-  if (r.svm) add_margin_tiles(r, all);
+  std::vector<Tile> all;
+  if (r.svm) {
+    const double best = r.relaxed ? r.relaxed_cosine : r.cosine;
+    all.push_back(selected_tile(r));
+    if (r.trained)
+      add_tile(all, "cosine of " + attention_name(r), close_to_one(best, 1 - best),
+               target_words(r));
+    all.push_back(margin_tile(r));
+    if (r.trained)
+      add_tile(all, "smallest softmax weight", close_to_one(r.softmax_min, 1 - r.softmax_min),
+               "on a selected token");
+  }
   if (r.label)
-    all.push_back(
-        {"cosine of v", close_to_one(r.head_cosine, 1 - r.head_cosine), "to the label margin"});
-  if (r.svm && r.trained)
-    all.push_back({"smallest softmax weight", close_to_one(r.softmax_min, 1 - r.softmax_min),
-                   "on a selected token"});
-  if (r.trained) all.push_back({"loss", rounded(r.loss), std::string(name(r.setup.loss))});
-  if (r.svm && !r.lock_in.empty())
-    all.push_back({"selection settled",
-                   when(r, *std::max_element(r.lock_in.begin(), r.lock_in.end())),
-                   "no input changed its token later"});
+    add_tile(all, "cosine of v", close_to_one(r.head_cosine, 1 - r.head_cosine),
+             "to the label margin");
+  else if (r.trained)
+    add_tile(all, "loss", rounded(r.loss), fmt::format("{}, a mean over inputs", r.setup.loss));
+  all.push_back(status_tile(r));
   return all;
 }
 
@@ -343,7 +351,8 @@ std::string headline(const SelectRecord& r) {
   if (!r.svm) return text + ": loss " + rounded(r.loss);
   if (r.at_minimum)
     return text + ": rests at a minimum of finite norm; attention mixes tokens, none is selected";
-  text += (r.trained ? ": selects " : ": ") + token_list(r.selected);
+  text += (r.trained ? ": selects token " : ": token ") + token_list(r.selected);
+  if (r.selected.size() > 1) text.insert(text.rfind(" token ") + 6, "s");
   return text + ", " + optimality_words(*r.svm);
 }
 
@@ -353,9 +362,8 @@ std::string select_title(const SelectRecord& record) {
 }
 
 Page select_page(const SelectRecord& record) {
-  Page page{.tiles = tiles(record),
-            .roomy = record.svm && record.trained,
-            .closing = {in_python(python(record))}};
+  Page page{.tiles = tiles(record), .closing = {in_python(python(record))}};
+  page.scene = select_scene(record);
   for (const auto add : {add_limits, add_rivals}) add(record, page.warnings);
   for (const auto add : {add_certificates, add_selected, add_local, add_basins, add_theory})
     add(record, page.sections);

@@ -106,8 +106,8 @@ class SelectPageTest : public PageTest {
     write_record_page(record, directory_);
     return read_file(directory_ / "index.html", 1 << 26);
   }
-  std::string page_without_gnuplot(const SelectRecord& record) {
-    return without_gnuplot([&] { write_record_page(record, directory_); });
+  std::string page_of_record(const SelectRecord& record) {
+    return written([&] { write_record_page(record, directory_); });
   }
 };
 
@@ -118,7 +118,6 @@ const PageFigure* find_figure(const std::vector<PageFigure>& figures, const std:
 }
 
 TEST_F(SelectPageTest, EveryFigureIsAFile) {
-  ASSERT_TRUE(report::figures_available()) << "gnuplot is not installed";
   const SelectRecord record = with_theory();
   write_record(record, 0.5, directory_);
   const std::string text = read_file(directory_ / "index.html", 1 << 26);
@@ -128,23 +127,21 @@ TEST_F(SelectPageTest, EveryFigureIsAFile) {
   for (const PageFigure& f : figures) {
     EXPECT_TRUE(has(text, "id=\"figure-" + f.figure.id + "\"")) << f.figure.id;
     EXPECT_FALSE(f.caption.empty());
-    for (const std::string kind : {".svg", ".pdf", ".png"})
-      EXPECT_TRUE(fs::exists(directory_ / "figures" / (f.figure.id + kind))) << f.figure.id << kind;
+    EXPECT_TRUE(fs::exists(directory_ / "figures" / (f.figure.id + ".svg"))) << f.figure.id;
   }
   EXPECT_TRUE(text.starts_with("<!doctype html>"));
   EXPECT_TRUE(text.ends_with("</html>\n"));
-  EXPECT_FALSE(has(text, "Figures are missing"));
   EXPECT_TRUE(fs::exists(directory_ / "result.h5"));
   EXPECT_TRUE(fs::exists(directory_ / "summary.json"));
-  for (const std::string_view load : {"https://", " src=", "<link", "@import", "url(", "<script"})
+  for (const std::string_view load : {"https://", " src=", "<link", "@import", "url("})
     EXPECT_FALSE(has(text, load)) << load;
 }
 
 TEST_F(SelectPageTest, SaysWhatHappened) {
-  const std::string text = page_without_gnuplot(with_theory());
+  const std::string text = page_of_record(with_theory());
   EXPECT_TRUE(has(text,
                   "1 input of 3 tokens in R³, prompt p trained on logistic loss by normalised "
-                  "gradient descent: selects 1, locally optimal, not the best tokens"));
+                  "gradient descent: selects token 1, locally optimal, not the best tokens"));
   EXPECT_TRUE(has(text, "token 0 of input 0 (margin 1.09)"));
   EXPECT_TRUE(has(text, "proved, norm² = 1"));
   EXPECT_TRUE(has(text, "step 7"));        // 0.7 / step: when the token was selected
@@ -152,19 +149,18 @@ TEST_F(SelectPageTest, SaysWhatHappened) {
   EXPECT_TRUE(has(text, "2 found among 3 margin problems; there are no others"));
   EXPECT_TRUE(has(text, "<td>33.33 %</td>"));
   EXPECT_TRUE(has(text, "attractor select problem.json --steps 100"));
-  EXPECT_TRUE(has(text, "gnuplot was not found"));
 }
 
 TEST_F(SelectPageTest, MarginOfTheWeightsReached) {
   SelectRecord record = made_up();
   record.leads = {-1};
-  EXPECT_TRUE(has(page_without_gnuplot(record), "<td>-1</td>"));
+  EXPECT_TRUE(has(page_of_record(record), "<td>-1</td>"));
   record.leads = {};  // weights of length zero have none
-  EXPECT_FALSE(has(page_without_gnuplot(record), "<td>-1</td>"));
+  EXPECT_FALSE(has(page_of_record(record), "<td>-1</td>"));
 }
 
 TEST_F(SelectPageTest, EqualRecordsEqualBytes) {
-  EXPECT_EQ(page_without_gnuplot(with_theory()), page_without_gnuplot(with_theory()));
+  EXPECT_EQ(page_of_record(with_theory()), page_of_record(with_theory()));
   write_result_file(with_theory(), directory_ / "a.h5");
   write_result_file(with_theory(), directory_ / "b.h5");
   EXPECT_EQ(read_file(directory_ / "a.h5", 1 << 26), read_file(directory_ / "b.h5", 1 << 26));
@@ -173,7 +169,7 @@ TEST_F(SelectPageTest, EqualRecordsEqualBytes) {
 TEST_F(SelectPageTest, EscapesWhatComesFromOutside) {
   SelectRecord record = made_up();
   record.setup.data.name = "</pre><b>'\"&^{x}.json";
-  const std::string text = page_without_gnuplot(record);
+  const std::string text = page_of_record(record);
   EXPECT_FALSE(has(text, "<b>"));
   EXPECT_TRUE(has(text, "&lt;/pre&gt;&lt;b&gt;&#39;&quot;&amp;^{x}.json"));
 }
@@ -191,8 +187,8 @@ TEST_F(SelectPageTest, UnknownNumbers) {
     EXPECT_TRUE(f.figure.id == "plane" || f.figure.id == "basins") << f.figure.id;
     EXPECT_TRUE(has(report::svg(f.figure), "</svg>")) << f.figure.id;
   }
-  const std::string text = page_without_gnuplot(record);
-  EXPECT_FALSE(has(text, "nan"));
+  const std::string text = page_of_record(record);
+  for (const char* nothing : {">nan", " nan"}) EXPECT_FALSE(has(text, nothing));
   write_result_file(record, directory_ / "result.h5");
   EXPECT_TRUE(std::isnan(Hdf5Reader(directory_ / "result.h5").read("/series/loss").data[0]));
 }
@@ -203,7 +199,7 @@ TEST_F(SelectPageTest, ThinRecords) {
   record.selected.clear(), record.lock_in.clear(), record.softmax.clear();
   record.series.clear(), record.trajectory.clear();
   record.svm.reset();
-  EXPECT_TRUE(has(page_without_gnuplot(record), "gradient descent: not finite</h1>"));
+  EXPECT_TRUE(has(page_of_record(record), "gradient descent: not finite</h1>"));
   write_result_file(record, directory_ / "result.h5");
   record = made_up();  // a given choice, and it is infeasible
   record.trained = false;
@@ -214,11 +210,11 @@ TEST_F(SelectPageTest, ThinRecords) {
                          .farkas_residual = 1e-17,
                          .support = {{0, 1.0}}};
   record.local = training::LocalChoices{.complete = true};  // there is none
-  const std::string text = page_without_gnuplot(record);
+  const std::string text = page_of_record(record);
   EXPECT_TRUE(has(text, "which no weights of norm below 10<sup>17</sup> can separate"));
   EXPECT_TRUE(has(text, "Farkas residual 10<sup>−17</sup>"));
   record.svm->lower = kInfinity;  // the multipliers cancel exactly
-  EXPECT_TRUE(has(page_without_gnuplot(record), "which no weights can separate"));
+  EXPECT_TRUE(has(page_of_record(record), "which no weights can separate"));
   write_result_file(record, directory_ / "result.h5");
   EXPECT_FALSE(Hdf5Reader(directory_ / "result.h5").exists("/svm/solution"));
 }
@@ -226,11 +222,11 @@ TEST_F(SelectPageTest, ThinRecords) {
 // K and Q with one column beside a solution of rank two.
 TEST_F(SelectPageTest, NamesASolutionOutOfReach) {
   SelectRecord record = made_up();
-  EXPECT_FALSE(has(page_without_gnuplot(record), "out of reach"));
+  EXPECT_FALSE(has(page_of_record(record), "out of reach"));
   record.svm->rank = 2;
   record.svm->factor_rank = 1;
   record.svm->reach = 0.8;
-  const std::string text = page_without_gnuplot(record);
+  const std::string text = page_of_record(record);
   EXPECT_TRUE(has(text, "Compared with a solution out of reach"));
   EXPECT_TRUE(has(text, "at most 0.8"));
   const auto json = summary_of(record, 0);
@@ -339,7 +335,7 @@ TEST_F(SelectPageTest, JointTraining) {
   EXPECT_EQ(p.colour, report::kVermillion);
   EXPECT_EQ(paths.series[0].colour, report::kGrey);        // all inputs
   EXPECT_EQ(paths.series[1].colour, report::kVermillion);  // relaxed
-  const std::string text = page_without_gnuplot(r);
+  const std::string text = page_of_record(r);
   EXPECT_TRUE(has(text, "head v and prompt p trained"));
   EXPECT_TRUE(has(text, "2 support inputs"));
   write_result_file(r, directory_ / "result.h5");

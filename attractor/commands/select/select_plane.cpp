@@ -19,74 +19,16 @@ namespace {
 
 using training::MaxMargin;
 
-constexpr Colour kOther = 0xd99a7a;        // further starts
 constexpr std::size_t kPathPoints = 1000;  // of a line
 
 // ---- In the plane of the keys.
 
-using PlanePoint = std::array<double, 2>;
-
 double length(const PlanePoint& p) { return std::hypot(p[0], p[1]); }
-
-struct Plane {
-  std::array<std::vector<double>, 2> axis;
-  std::array<std::string, 2> name;  // of the coordinates
-  std::vector<double> keys;         // n x T x d
-
-  PlanePoint of(std::span<const double> x) const { return {dot(axis[0], x), dot(axis[1], x)}; }
-};
 
 /// Takes the part along a unit vector away.
 void project_out(std::span<double> x, std::span<const double> unit) {
   const double part = dot(x, unit);
   for (std::size_t a = 0; a < x.size(); ++a) x[a] -= part * unit[a];
-}
-
-/// The plane that all key differences of the inputs lie in, if there is one: Gram-Schmidt, largest
-/// difference first. Where two coordinates do, these are the axes.
-std::optional<Plane> plane_of(const SelectRecord& r) {
-  constexpr std::size_t kMost = 1'000'000;  // numbers
-  constexpr double kZero = 1e-9;
-  const training::Problem& p = r.problem;
-  const bool prompt = training::Trained(r.setup.train).attention == training::AttentionPart::prompt;
-  if (!prompt || p.dim < 2 || p.x.size() > kMost) return std::nullopt;
-  Plane plane{.keys = training::keys(p)};
-  std::vector<double> rest(plane.keys);  // differences to the first token of the input
-  for (std::size_t row = p.inputs * p.tokens; row-- > 0;)
-    for (std::size_t a = 0; a < p.dim; ++a)
-      rest[row * p.dim + a] -= plane.keys[(row - row % p.tokens) * p.dim + a];
-  std::vector<std::size_t> moving;
-  for (std::size_t a = 0; a < p.dim; ++a) {
-    bool moves = p.dim == 2;
-    for (std::size_t k = a; k < rest.size(); k += p.dim) moves = moves || rest[k] != 0;
-    if (moves) moving.push_back(a);
-  }
-  if (moving.size() == 2) {
-    for (std::size_t c : {0, 1}) {
-      plane.axis[c].assign(p.dim, 0.0);
-      plane.axis[c][moving[c]] = 1;
-      plane.name[c] = fmt::format("coordinate {}", moving[c]);
-    }
-    return plane;
-  }
-  double first = 0;
-  for (std::size_t c : {0, 1, 2}) {
-    double most = -1;
-    std::span<const double> largest;
-    for (std::size_t k = 0; k < rest.size(); k += p.dim) {
-      const auto row = std::span<const double>(rest).subspan(k, p.dim);
-      if (norm(row) > most) most = norm(row), largest = row;
-    }
-    if (c == 0) first = most;
-    if (most <= kZero * first) return c == 2 ? std::optional(plane) : std::nullopt;
-    if (c == 2) return std::nullopt;
-    plane.axis[c].assign(largest.begin(), largest.end());
-    for (double& x : plane.axis[c]) x /= most;
-    plane.name[c] = fmt::format("coordinate {} in the plane", c);
-    for (std::size_t k = 0; k < rest.size(); k += p.dim)
-      project_out(std::span(rest).subspan(k, p.dim), plane.axis[c]);
-  }
-  return std::nullopt;
 }
 
 std::string tokens_words(std::span<const std::size_t> chosen) {
@@ -100,7 +42,7 @@ struct Ray {
 };
 
 /// Max-margin solutions: of the run's choice, relaxed, and of other locally optimal choices.
-std::vector<Ray> rays_of(const SelectRecord& r, const Plane& plane) {
+std::vector<Ray> rays_of(const SelectRecord& r, const KeyPlane& plane) {
   constexpr std::array<Colour, 4> kOthers = {report::kGreen, report::kPurple, report::kSky,
                                              report::kOrange};
   std::vector<Ray> rays;
@@ -141,33 +83,19 @@ Series ray_line(const Ray& ray, double reach) {
 }
 
 /// Where the other tokens of an input must stay behind: <p^mm, k_selected - k> = 1.
-Series margin_line(const Plane& plane, const MaxMargin& svm, std::span<const double> key,
+Series margin_line(const KeyPlane& plane, const MaxMargin& svm, std::span<const double> key,
                    double reach, Colour colour) {
-  constexpr int kPieces = 64;  // gnuplot leaves out a piece whose ends are both outside
   const PlanePoint w = plane.of(svm.solution), selected = plane.of(key);
   const double square = w[0] * w[0] + w[1] * w[1], size = std::sqrt(square);
   const PlanePoint foot = {selected[0] - w[0] / square, selected[1] - w[1] / square};
   Series line = curve(colour, 1);
-  for (int k = -kPieces; k <= kPieces; ++k)
-    add_point(line, foot[0] - w[1] / size * reach * k / kPieces,
-              foot[1] + w[0] / size * reach * k / kPieces);
+  for (const double side : {-1.0, 1.0})
+    add_point(line, foot[0] - w[1] / size * reach * side, foot[1] + w[0] / size * reach * side);
   return line;
 }
 
-/// A square range around points.
 void frame(Panel& panel, const std::vector<PlanePoint>& points, double room) {
-  PlanePoint low = {0, 0}, high = {0, 0};
-  for (const PlanePoint& p : points)
-    for (std::size_t c : {0, 1})
-      if (std::isfinite(p[c])) low[c] = std::min(low[c], p[c]), high[c] = std::max(high[c], p[c]);
-  double half = 0;
-  for (std::size_t c : {0, 1}) half = std::max(half, 0.5 * (high[c] - low[c]) * (1 + room));
-  if (half == 0) half = 1;
-  for (std::size_t c : {0, 1}) {
-    Axis& axis = c == 0 ? panel.x : panel.y;
-    axis.low = 0.5 * (low[c] + high[c]) - half;
-    axis.high = 0.5 * (low[c] + high[c]) + half;
-  }
+  frame_points(panel.x, panel.y, points, room);
   panel.equal_scale = true;
 }
 
@@ -178,7 +106,7 @@ Series dots(const std::vector<PlanePoint>& points, double radius,
   return series;
 }
 
-Panel key_panel(const SelectRecord& r, const Plane& plane, const std::vector<Ray>& rays) {
+Panel key_panel(const SelectRecord& r, const KeyPlane& plane, const std::vector<Ray>& rays) {
   constexpr std::size_t kDots = 2000;
   const training::Problem& p = r.problem;
   const std::size_t inputs = std::min(p.inputs, std::max<std::size_t>(1, kDots / p.tokens));
@@ -207,7 +135,7 @@ Panel key_panel(const SelectRecord& r, const Plane& plane, const std::vector<Ray
   for (std::size_t k = 0; k < rays.size(); ++k)
     panel.series[panel.series.size() - rays.size() + k].title = rays[k].title;
   panel.series.push_back(dots(selected, 8, inks));
-  panel.series.push_back(dots(selected, 6.4, std::vector<Colour>(inks.size(), 0xffffff)));
+  panel.series.push_back(dots(selected, 6.4, std::vector<Colour>(inks.size(), report::kPaper)));
   panel.series.push_back(dots(all, 4.2, colours));
   return panel;
 }
@@ -223,7 +151,7 @@ struct Radius {
 };
 
 std::vector<PlanePoint> path_of(const SelectRecord& r, const training::Objective& objective,
-                                const std::string& block, const Plane& plane) {
+                                const std::string& block, const KeyPlane& plane) {
   std::vector<PlanePoint> path;
   const std::size_t size = objective.dim(), stride = r.series.size() / kPathPoints + 1;
   for (const training::Block& b : objective.blocks()) {
@@ -264,11 +192,11 @@ void add_path(Panel& panel, const std::vector<PlanePoint>& path, Colour colour, 
   panel.series.push_back(std::move(line));
   panel.series.push_back(std::move(heads));
   panel.series.push_back(dots({path.front(), path.back()}, 5.4, {colour, colour}));
-  panel.series.push_back(dots({path.front()}, 3.2, {0xffffff}));
+  panel.series.push_back(dots({path.front()}, 3.2, {report::kPaper}));
 }
 
 Series circle(double radius) {
-  Series series = curve(0xd3d9e0, 1);
+  Series series = curve(report::kFront, 1);
   for (int k = 0; k <= 120; ++k) {
     const double angle = k * std::numbers::pi / 60;
     add_point(series, radius * std::cos(angle), radius * std::sin(angle));
@@ -283,7 +211,7 @@ struct PathPanel {
 };
 
 // The paths of p from further starts.
-std::vector<std::vector<PlanePoint>> other_paths(const SelectRecord& r, const Plane& plane) {
+std::vector<std::vector<PlanePoint>> other_paths(const SelectRecord& r, const KeyPlane& plane) {
   std::vector<std::vector<PlanePoint>> paths;
   const std::size_t d = plane.axis[0].size();
   for (const OtherStart& other : r.others) {
@@ -295,7 +223,7 @@ std::vector<std::vector<PlanePoint>> other_paths(const SelectRecord& r, const Pl
 }
 
 PathPanel path_panel(const SelectRecord& r, const training::Objective& objective,
-                     const Plane& plane, const std::vector<Ray>& rays) {
+                     const KeyPlane& plane, const std::vector<Ray>& rays) {
   std::vector<PlanePoint> p = path_of(r, objective, "p", plane), v;
   if (r.problem.dim == 2) v = path_of(r, objective, "v", plane);
   std::vector<std::vector<PlanePoint>> others = other_paths(r, plane);
@@ -329,7 +257,9 @@ PathPanel path_panel(const SelectRecord& r, const training::Objective& objective
   for (const Ray& ray : rays) panel.series.push_back(ray_line(ray, reach));
   if (!v.empty() && r.label && r.label->svm.status == solve::MarginStatus::optimal)
     panel.series.push_back(ray_line({plane.of(r.label->svm.p), "", report::kBlue}, reach));
-  for (const std::vector<PlanePoint>& path : others) add_path(panel, path, kOther, "");
+  const std::size_t below = panel.series.size();
+  for (const std::vector<PlanePoint>& path : others) add_path(panel, path, report::kVermillion, "");
+  for (std::size_t k = below; k < panel.series.size(); ++k) panel.series[k].opacity = 0.45;
   add_path(panel, v, report::kBlue, "v, with its label margin direction");
   add_path(panel, p, report::kVermillion, v.empty() ? "" : "p");
   return result;
@@ -339,7 +269,7 @@ PathPanel path_panel(const SelectRecord& r, const training::Objective& objective
 
 Colour basin_colour(const training::Basins& basins, std::size_t limit) {
   return limit < basins.limits.size() ? report::kPalette[limit % report::kPalette.size()]
-                                      : Colour{0xc9ced6};
+                                      : report::kFront;
 }
 
 std::string basin_title(const training::Basins& basins, std::size_t limit, std::size_t count) {
@@ -407,15 +337,81 @@ Panel basin_bars(const training::Basins& basins) {
 
 }  // namespace
 
+PlanePoint KeyPlane::of(std::span<const double> x) const {
+  return {dot(axis[0], x), dot(axis[1], x)};
+}
+
+// Gram-Schmidt, the largest difference first. Where all differences lie in two coordinates, these
+// are the axes.
+std::optional<KeyPlane> plane_of(const SelectRecord& r) {
+  constexpr std::size_t kMost = 1'000'000;  // numbers
+  constexpr double kZero = 1e-9;
+  const training::Problem& p = r.problem;
+  const bool prompt = training::Trained(r.setup.train).attention == training::AttentionPart::prompt;
+  if (!prompt || p.dim < 2 || p.x.size() > kMost) return std::nullopt;
+  KeyPlane plane{.keys = training::keys(p)};
+  std::vector<double> rest(plane.keys);  // differences to the first token of the input
+  for (std::size_t row = p.inputs * p.tokens; row-- > 0;)
+    for (std::size_t a = 0; a < p.dim; ++a)
+      rest[row * p.dim + a] -= plane.keys[(row - row % p.tokens) * p.dim + a];
+  std::vector<std::size_t> moving;
+  for (std::size_t a = 0; a < p.dim; ++a) {
+    bool moves = p.dim == 2;
+    for (std::size_t k = a; k < rest.size(); k += p.dim) moves = moves || rest[k] != 0;
+    if (moves) moving.push_back(a);
+  }
+  if (moving.size() == 2) {
+    for (std::size_t c : {0, 1}) {
+      plane.axis[c].assign(p.dim, 0.0);
+      plane.axis[c][moving[c]] = 1;
+      plane.name[c] = fmt::format("coordinate {}", moving[c]);
+    }
+    return plane;
+  }
+  double first = 0;
+  for (std::size_t c : {0, 1, 2}) {
+    double most = -1;
+    std::span<const double> largest;
+    for (std::size_t k = 0; k < rest.size(); k += p.dim) {
+      const auto row = std::span<const double>(rest).subspan(k, p.dim);
+      if (norm(row) > most) most = norm(row), largest = row;
+    }
+    if (c == 0) first = most;
+    if (most <= kZero * first) return c == 2 ? std::optional(plane) : std::nullopt;
+    if (c == 2) return std::nullopt;
+    plane.axis[c].assign(largest.begin(), largest.end());
+    for (double& x : plane.axis[c]) x /= most;
+    plane.name[c] = fmt::format("coordinate {} in the plane", c);
+    for (std::size_t k = 0; k < rest.size(); k += p.dim)
+      project_out(std::span(rest).subspan(k, p.dim), plane.axis[c]);
+  }
+  return std::nullopt;
+}
+
+void frame_points(Axis& x, Axis& y, const std::vector<PlanePoint>& points, double room) {
+  PlanePoint low = {0, 0}, high = {0, 0};
+  for (const PlanePoint& p : points)
+    for (std::size_t c : {0, 1})
+      if (std::isfinite(p[c])) low[c] = std::min(low[c], p[c]), high[c] = std::max(high[c], p[c]);
+  double half = 0;
+  for (std::size_t c : {0, 1}) half = std::max(half, 0.5 * (high[c] - low[c]) * (1 + room));
+  if (half == 0) half = 1;
+  for (std::size_t c : {0, 1}) {
+    Axis& axis = c == 0 ? x : y;
+    axis.low = 0.5 * (low[c] + high[c]) - half;
+    axis.high = 0.5 * (low[c] + high[c]) + half;
+  }
+}
+
 std::optional<PageFigure> plane_figure(const SelectRecord& r,
                                        const training::Objective& objective) {
-  const std::optional<Plane> plane = plane_of(r);
+  const std::optional<KeyPlane> plane = plane_of(r);
   if (!plane) return std::nullopt;
   const std::vector<Ray> rays = rays_of(r, *plane);
   PageFigure result{.figure = {.id = "plane"}};
   result.figure.panels = {key_panel(r, *plane, rays)};
   result.figure.width = kHalf;
-  result.figure.height = 500 + kEntry * static_cast<double>(rays.size());
+  result.figure.height = kSquare;
   result.caption =
       "Keys, one colour for each input, selected ones in a ring; dashed: max-margin "
       "directions.";
@@ -443,7 +439,7 @@ std::optional<PageFigure> basin_figure(const SelectRecord& r) {
   PageFigure result{.figure = {.id = "basins", .title = "Where training ends, start by start"}};
   result.figure.panels = {map ? basin_map(basins) : basin_bars(basins)};
   result.figure.width = kHalf;
-  result.figure.height = (map ? 500 : kPlot) + kEntry * entries(result.figure.panels[0].series);
+  result.figure.height = map ? kSquare : kPlot;
   result.caption =
       map ? "Every dot is a start, its colour the tokens selected in the limit; lines: "
             "their max-margin directions, solid for the best tokens."

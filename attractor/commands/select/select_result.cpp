@@ -175,13 +175,13 @@ std::string not_delivered(const SelectRecord& r) {
 Result select_result(SelectRecord done) {
   const auto record = std::make_shared<const SelectRecord>(std::move(done));
   const SelectRecord& r = *record;
-  if (r.status == flow::Status::interrupted)
-    return {.interrupted = fmt::format("after {} steps", r.steps)};
+  const bool stopped = r.status == flow::Status::interrupted;
   return {.title = select_title(r),
           .headline = headline(r),
           .values = select_values(r),
           .draw = [record] { return select_figures(*record); },
-          .not_delivered = not_delivered(r),
+          .not_delivered = stopped ? "" : not_delivered(r),
+          .interrupted = stopped ? fmt::format("after {} steps", r.steps) : "",
           .format = "attractor select 1",
           .arrays = [record](Archive& file) { write_arrays(*record, file); },
           .words = words(r),

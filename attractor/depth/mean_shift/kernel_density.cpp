@@ -102,13 +102,13 @@ KernelDensity::KernelDensity(Points points, std::size_t dim, double beta) : dim_
   reach_ = std::sqrt(2 * (std::log(n) + kLeftOut) / beta);
 }
 
-void KernelDensity::evaluate(Points queries, std::span<double> shift,
-                             std::span<double> height) const {
+bool KernelDensity::evaluate(Points queries, std::span<double> shift, std::span<double> height,
+                             const std::function<bool()>& stop) const {
   const std::size_t count = height.size();
   // Enough groups for all threads, of a size that does not depend on their number.
   const Cells groups = divide(queries, dim_, std::clamp<std::size_t>(count / 32, 8, 64));
-  parallel_for(groups.cells.size(), 1, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t g = begin; g < end; ++g) {
+  const auto some = [&](std::size_t first, std::size_t begin, std::size_t end) {
+    for (std::size_t g = first + begin; g < first + end; ++g) {
       const Cells::Cell& cell = groups.cells[g];
       evaluate_group({.cell = cell,
                       .members = std::span(groups.order).subspan(cell.begin, cell.end - cell.begin),
@@ -116,7 +116,14 @@ void KernelDensity::evaluate(Points queries, std::span<double> shift,
                       .shift = shift,
                       .height = height});
     }
-  });
+  };
+  const std::size_t all = groups.cells.size(), together = stop ? 4 * threads() : all;
+  for (std::size_t first = 0; first < all; first += together) {
+    if (stop && first > 0 && stop()) return false;
+    parallel_for(std::min(together, all - first), 1,
+                 [&](std::size_t begin, std::size_t end) { some(first, begin, end); });
+  }
+  return true;
 }
 
 /// The queries stand behind the gathered points, with mass zero: rows of attention as they are.

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -37,9 +38,10 @@ class KernelDensity {
   KernelDensity(std::span<const double> points, std::size_t dim, double beta);
 
   /// queries, shift: count x dim; height: count values of K. Where K underflows (no point within
-  /// reach) both are 0. The result does not depend on the number of threads.
-  void evaluate(std::span<const double> queries, std::span<double> shift,
-                std::span<double> height) const;
+  /// reach) both are 0. The result does not depend on the number of threads. False: `stop`, asked
+  /// on the way if it is given, wanted an end, and there is no result.
+  bool evaluate(std::span<const double> queries, std::span<double> shift, std::span<double> height,
+                const std::function<bool()>& stop = {}) const;
 
  private:
   struct Group;

@@ -48,9 +48,10 @@ class Ascent {
   /// False: stopped by the watch.
   bool run(std::size_t& iterations) {
     while (!climbing_.empty() && iterations < options_.iterations) {
-      if (options_.watch && !options_.watch(iterations, climbing_.size())) return false;
+      const auto stop = [&] { return !options_.watch(iterations, climbing_.size()); };
+      if (options_.watch && stop()) return false;
+      if (!step(options_.watch ? std::function<bool()>(stop) : nullptr)) return false;
       ++iterations;
-      step();
       fold();
     }
     return true;
@@ -67,14 +68,16 @@ class Ascent {
   Points end(std::uint32_t path) const { return row(Points(at_), dim_, path); }
 
  private:
-  void step() {
+  /// False: stopped, and nothing has moved.
+  bool step(const std::function<bool()>& stop) {
     std::vector<double> shift(climbing_.size() * dim_), height(climbing_.size());
-    density_.evaluate(gathered(at_, dim_, climbing_), shift, height);
+    if (!density_.evaluate(gathered(at_, dim_, climbing_), shift, height, stop)) return false;
     before_ = at_;
     std::vector<std::uint32_t> still;
     for (std::size_t k = 0; k < climbing_.size(); ++k)
       if (!arrives(climbing_[k], row(Points(shift), dim_, k))) still.push_back(climbing_[k]);
     climbing_ = std::move(still);
+    return true;
   }
 
   /// Steps shrink like a geometric series; what is left of it is the distance to the limit.
@@ -175,8 +178,8 @@ double largest_norm(Points points, std::size_t dim) {
 /// end i.
 void find_modes(const KernelDensity& density, const std::vector<double>& ends, std::size_t dim,
                 double merge, MeanShift& result, std::vector<std::uint32_t>& label) {
-  std::vector<double> shift(ends.size()), height(ends.size() / dim);
-  density.evaluate(ends, shift, height);
+  std::vector<double> shift(ends.size()), height(ends.size() / dim, kNan);
+  if (!result.stopped) density.evaluate(ends, shift, height);  // nobody waits for more then
   Components found = components(ends, dim, merge);
   label = std::move(found.label);
   std::vector<std::size_t> best(found.count, height.size());
@@ -187,25 +190,6 @@ void find_modes(const KernelDensity& density, const std::vector<double>& ends, s
     result.modes.insert(result.modes.end(), mode.begin(), mode.end());
     result.heights.push_back(height[i]);
   }
-}
-
-/// label[i] = argmin_m |x_i - m| = argmax <x_i - c, m - c> - |m - c|^2 / 2, c the first mode.
-void label_by_nearest(Points points, std::size_t dim, const std::vector<double>& modes,
-                      std::span<std::uint32_t> label) {
-  const std::size_t count = modes.size() / dim;
-  std::vector<double> offset(modes), half(count);
-  for (std::size_t k = 0; k < offset.size(); ++k) offset[k] -= modes[k % dim];
-  for (std::size_t m = 0; m < count; ++m)
-    half[m] = dot(row(Points(offset), dim, m), row(Points(offset), dim, m)) / 2;
-  parallel_for(label.size(), 64, [&](std::size_t begin, std::size_t end) {
-    std::vector<double> x(dim), score(count);
-    for (std::size_t i = begin; i < end; ++i) {
-      for (std::size_t a = 0; a < dim; ++a) x[a] = points[i * dim + a] - modes[a];
-      kernels::row_products(offset, x, score);
-      for (std::size_t m = 0; m < count; ++m) score[m] -= half[m];
-      label[i] = static_cast<std::uint32_t>(std::ranges::max_element(score) - score.begin());
-    }
-  });
 }
 
 /// Largest cluster first; among equals the highest, then the first in the order of coordinates.
@@ -234,6 +218,26 @@ void sort_clusters(MeanShift& result, std::size_t dim) {
 
 }  // namespace
 
+/// label[i] = argmin_m |x_i - m| = argmax <x_i - c, m - c> - |m - c|^2 / 2, c the first mode.
+std::vector<std::uint32_t> nearest_modes(Points points, std::size_t dim, Points modes) {
+  const std::size_t count = modes.size() / dim;
+  std::vector<std::uint32_t> label(points.size() / dim);
+  std::vector<double> offset(modes.begin(), modes.end()), half(count);
+  for (std::size_t k = 0; k < offset.size(); ++k) offset[k] -= modes[k % dim];
+  for (std::size_t m = 0; m < count; ++m)
+    half[m] = dot(row(Points(offset), dim, m), row(Points(offset), dim, m)) / 2;
+  parallel_for(label.size(), 64, [&](std::size_t begin, std::size_t end) {
+    std::vector<double> x(dim), score(count);
+    for (std::size_t i = begin; i < end; ++i) {
+      for (std::size_t a = 0; a < dim; ++a) x[a] = points[i * dim + a] - modes[a];
+      kernels::row_products(offset, x, score);
+      for (std::size_t m = 0; m < count; ++m) score[m] -= half[m];
+      label[i] = static_cast<std::uint32_t>(std::ranges::max_element(score) - score.begin());
+    }
+  });
+  return label;
+}
+
 MeanShift mean_shift(Points points, std::size_t dim, const MeanShiftOptions& options) {
   assert(dim > 0 && !points.empty() && options.seeds > 0);
   const KernelDensity density(points, dim, options.beta);
@@ -257,8 +261,10 @@ MeanShift mean_shift(Points points, std::size_t dim, const MeanShiftOptions& opt
   }
   std::vector<std::uint32_t> mode_of_end;
   find_modes(density, ends, dim, options.merge / std::sqrt(options.beta), result, mode_of_end);
-  result.labels.resize(count);
-  if (result.seeds.size() < count) label_by_nearest(points, dim, result.modes, result.labels);
+  if (result.seeds.size() < count)
+    result.labels = nearest_modes(points, dim, result.modes);
+  else
+    result.labels.resize(count);
   for (std::size_t k = 0; k < result.seeds.size(); ++k)
     result.labels[result.seeds[k]] = mode_of_end[place[first.leader(k)]];
   sort_clusters(result, dim);

@@ -50,6 +50,10 @@ struct MeanShift {
 MeanShift mean_shift(std::span<const double> points, std::size_t dim,
                      const MeanShiftOptions& options);
 
+/// The nearest mode of each point. modes: count x dim, at least one.
+std::vector<std::uint32_t> nearest_modes(std::span<const double> points, std::size_t dim,
+                                         std::span<const double> modes);
+
 /// A bandwidth to begin with, for points of variance s^2 in each of d directions (d - 1 on the
 /// sphere): the normal reference rule for gradients, h = s (4 / ((d + 4) n))^{1/(d + 6)} (Chacon,
 /// Duong 2013), but at least so wide that three quarters of the points feel all others together as

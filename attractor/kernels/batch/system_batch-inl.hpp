@@ -15,20 +15,12 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "hwy/highway.h"
-
-#ifdef __FAST_MATH__
-#error "attractor/kernels needs exact rounding; do not compile with -ffast-math"
-#endif
+#include "attractor/kernels/lanes-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace attractor::kernels {
 namespace HWY_NAMESPACE {
 namespace {
-
-namespace hn = hwy::HWY_NAMESPACE;
-using D = hn::ScalableTag<double>;
-using V = hn::Vec<D>;
 
 // A tile of pairs is kRows x kColumns, one of outputs kRows x kWidth; all of it stays in registers.
 constexpr bool kManyRegisters = HWY_MAX_BYTES >= 64;

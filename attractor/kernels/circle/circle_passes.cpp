@@ -11,15 +11,13 @@
 #define HWY_TARGET_INCLUDE "attractor/kernels/circle/circle_passes.cpp"
 #include "hwy/foreach_target.h"
 // After foreach_target.
+#include "attractor/kernels/lanes-inl.hpp"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attractor::kernels {
 namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 
-using D = hn::ScalableTag<double>;
-using V = hn::Vec<D>;
 /// 1/b; no division for each cell.
 constexpr auto kInverse = [] {
   std::array<double, kMostCirclePowers + 1> inverse{};
@@ -28,7 +26,6 @@ constexpr auto kInverse = [] {
 }();
 constexpr std::size_t kVectors = 4;  // taken together: independent chains for the FMA units; the
                                      // rest of a piece goes one by one
-constexpr std::size_t kLanes = hn::MaxLanes(D());
 constexpr std::size_t kChunk = kVectors * kLanes;
 
 /// sums[b] += the terms w u^b of the first `count` tokens of some vectors, u in half cells; without

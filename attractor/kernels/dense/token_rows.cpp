@@ -7,13 +7,12 @@
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 // After foreach_target.
+#include "attractor/kernels/lanes-inl.hpp"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attractor::kernels {
 namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-using D = hn::ScalableTag<double>;
 
 // Row by row, so that memory is read in order (several rows side by side take twice the time), the
 // next row on its way meanwhile; four independent chains in each.

@@ -10,6 +10,7 @@
 #define HWY_TARGET_INCLUDE "attractor/kernels/sphere/sphere_passes.cpp"
 #include "hwy/foreach_target.h"
 // After foreach_target.
+#include "attractor/kernels/lanes-inl.hpp"
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
@@ -17,11 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace attractor::kernels {
 namespace HWY_NAMESPACE {
 namespace {
-namespace hn = hwy::HWY_NAMESPACE;
 
-using D = hn::ScalableTag<double>;
-using V = hn::Vec<D>;
-constexpr std::size_t kLanes = hn::MaxLanes(D());
 constexpr std::size_t kTokens = 64;  // of a piece at a time: their tables stay in the first cache
 
 /// Up to kTokens tokens of a piece, padded to whole vectors by the last of them with no weight.

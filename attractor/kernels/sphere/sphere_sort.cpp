@@ -9,20 +9,17 @@
 // As for the other passes.
 #include "hwy/foreach_target.h"
 // After foreach_target.
+#include "attractor/kernels/lanes-inl.hpp"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attractor::kernels {
 namespace HWY_NAMESPACE {
 namespace {
-namespace hn = hwy::HWY_NAMESPACE;
 
-using D = hn::ScalableTag<double>;
-using V = hn::Vec<D>;
 using F = hn::Rebind<float, D>;
 using I = hn::Rebind<std::int32_t, D>;
 using U = hn::Rebind<std::uint32_t, D>;
-constexpr std::size_t kLanes = hn::MaxLanes(D());
 
 /// The angle of (x, y), 0 .. 2 pi, to 1e-5: a cell may be missed by that much.
 HWY_INLINE hn::Vec<F> angle(hn::Vec<F> x, hn::Vec<F> y) {

@@ -69,5 +69,7 @@ Checkpoint parse_checkpoint(std::string_view bytes, const std::string& name);
 /// Every size, number and index is one that a run of this shape can have, and they agree with each
 /// other: nothing a restored run does with them can go wrong. Throws Error saying what is wrong.
 void validate(const Checkpoint& checkpoint, const RunShape& shape, const std::string& name);
+/// The same of where tokens are alone: nothing was observed on the way.
+void validate_state(const Checkpoint& checkpoint, const RunShape& shape, const std::string& name);
 
 }  // namespace attractor::lab

@@ -23,6 +23,21 @@ class Content {
       : c_(checkpoint), shape_(shape), name_(name) {}
 
   void check() const {
+    const std::size_t groups = check_place();
+    check_tree();
+    check_series();
+    check_snapshots();
+    check_groups(groups);
+  }
+
+  void check_state() const { check_groups(check_place()); }
+
+ private:
+  void require(bool good, const std::string& what) const {
+    if (!good) refuse_content(name_, what);
+  }
+
+  std::size_t check_place() const {
     const std::size_t groups = check_owner();
     validate(c_.progress, groups * shape_.width, name_);
     require(shape_.outputs == 0 || c_.progress.next_output <= shape_.outputs,
@@ -30,17 +45,13 @@ class Content {
     if (shape_.width == shape_.dim) check_lengths(c_.progress.state, "its state");
     check_order();
     check_coalescences(groups);
-    check_tree();
-    check_series();
-    check_snapshots();
+    return groups;
+  }
+
+  void check_groups(std::size_t groups) const {
     check_book(groups);
     require(c_.layer_status <= LayerStatus::not_finite,
             "has a status of attention that is unknown");
-  }
-
- private:
-  void require(bool good, const std::string& what) const {
-    if (!good) refuse_content(name_, what);
   }
 
   void require_size(std::size_t have, std::size_t needed, const char* what) const {
@@ -190,6 +201,10 @@ class Content {
 
 void validate(const Checkpoint& checkpoint, const RunShape& shape, const std::string& name) {
   Content(checkpoint, shape, name).check();
+}
+
+void validate_state(const Checkpoint& checkpoint, const RunShape& shape, const std::string& name) {
+  Content(checkpoint, shape, name).check_state();
 }
 
 }  // namespace attractor::lab

@@ -1,11 +1,14 @@
 // Combinations of parameters that have no meaning, each refused with a sentence.
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "attractor/base/error.hpp"
 #include "attractor/flow/run.hpp"
 #include "attractor/lab/flow/flow_setup.hpp"
+#include "attractor/ranks/ranks.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -137,6 +140,24 @@ void check(const FlowSetup& p) {
   refuse(known_size && numbers > 1e9,
          fmt::format("{} tokens in dimension {} are {:.3g} numbers; at most 1e9 are allowed",
                      p.tokens, p.dim, numbers));
+}
+
+void require_memory(const FlowSetup& p, bool shared) {
+  if (p.init == Arrangement::file || p.init == Arrangement::angles) return;
+  const flow::Tableau method = flow::tableau(stepper_of(p));
+  double states = std::max(8.0, static_cast<double>(method.stages() + method.dense_a.size()) + 5);
+  if (shared) {  // all tokens on each rank at the start, and on rank 0 to observe them
+    const auto here = static_cast<double>(ranks::neighbours());
+    states = states * here / static_cast<double>(ranks::count()) + here + 3;
+  }
+  const double needed = states * 8 * static_cast<double>(p.tokens) * static_cast<double>(p.dim);
+  const double present =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (needed > present)
+    throw Error(
+        fmt::format("{} tokens in dimension {} need {:.1f} GB of memory; this machine has "
+                    "{:.1f} GB",
+                    p.tokens, p.dim, needed / 1e9, present / 1e9));
 }
 
 }  // namespace attractor::lab

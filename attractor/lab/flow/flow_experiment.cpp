@@ -14,6 +14,8 @@
 #include "attractor/lab/flow/checkpoint.hpp"
 #include "attractor/lab/flow/flow_distributed.hpp"
 #include "attractor/lab/flow/observed_flow.hpp"
+#include "attractor/lab/flow/output_times.hpp"
+#include "attractor/lab/flow/snapshot_choice.hpp"
 #include "attractor/lab/words.hpp"
 #include "attractor/observe/pairs.hpp"
 #include "attractor/ranks/ranks.hpp"
@@ -22,46 +24,12 @@
 namespace attractor::lab {
 namespace {
 
+constexpr std::uint64_t kQuickRows = 512;  // of tokens, for statistics that are exact
+
 void check_step(const FlowSetup& p, double log_unit) {
   if (!is_adaptive(p) && !std::isfinite(flow::Time(p.step).in_unit(log_unit)))
     throw Error(fmt::format("step = {} times e^beta overflows at beta = {}; use stepper adaptive",
                             p.step, p.beta));
-}
-
-std::vector<flow::Time> log_times(const flow::Time& end, std::uint64_t count, double log_unit) {
-  const double last = end.log();
-  const double first = std::min(last - std::log(1e3), log_unit + std::log(1e-2));
-  std::vector<flow::Time> times{flow::Time(0)};
-  for (std::uint64_t k = 0; k < count; ++k) {
-    const double share = count > 1 ? static_cast<double>(k) / static_cast<double>(count - 1) : 1;
-    const double log = first + share * (last - first);
-    if (std::abs(log - log_unit) < 600)
-      times.emplace_back(std::exp(log - log_unit), log_unit);
-    else
-      times.emplace_back(1, log);
-  }
-  times.back() = end;
-  return times;
-}
-
-std::vector<flow::Time> linear_times(const flow::Time& end, std::uint64_t count) {
-  std::vector<flow::Time> times;
-  for (std::uint64_t k = 0; k <= count; ++k)
-    times.emplace_back(end.mantissa() * (static_cast<double>(k) / static_cast<double>(count)),
-                       end.exponent());
-  return times;
-}
-
-// Layers exist at whole numbers of steps only.
-std::vector<flow::Time> at_layers(const std::vector<flow::Time>& times, double step) {
-  std::vector<flow::Time> layers;
-  double last = -1;
-  for (const flow::Time& time : times) {
-    const auto layer = static_cast<double>(flow::fixed_steps(time, step).count);
-    if (layer > last) layers.emplace_back(layer * step);
-    last = std::max(last, layer);
-  }
-  return layers;
 }
 
 flow::Plan plan_of(const FlowSetup& p, double log_unit) {
@@ -93,34 +61,6 @@ flow::Plan plan_of(const FlowSetup& p, double log_unit) {
   return plan;
 }
 
-// Which outputs keep all positions: evenly many of the planned ones; without a plan, whenever the
-// number of distinct tokens first falls to one of n/2, n/4, ..., 5, 4, 3, 2, 1.
-class SnapshotChoice {
- public:
-  SnapshotChoice(std::size_t count, std::size_t planned, std::size_t tokens) : planned_(planned) {
-    if (planned_ > 0) {
-      for (std::size_t k = 0; k < count; ++k) indices_.push_back(k * (planned_ - 1) / (count - 1));
-      return;
-    }
-    for (std::size_t level = tokens / 2; level > 5; level /= 2) levels_.push_back(level);
-    for (std::size_t level = std::min<std::size_t>(5, tokens - 1); level >= 1; --level)
-      levels_.push_back(level);
-    if (levels_.size() + 1 > count)
-      levels_.erase(levels_.begin(), levels_.end() - static_cast<std::ptrdiff_t>(count - 1));
-  }
-
-  bool wants(std::size_t output, std::size_t before, std::size_t now) const {
-    if (output == 0) return true;
-    if (planned_ > 0) return std::find(indices_.begin(), indices_.end(), output) != indices_.end();
-    return std::any_of(levels_.begin(), levels_.end(),
-                       [&](std::size_t level) { return now <= level && level < before; });
-  }
-
- private:
-  std::size_t planned_;
-  std::vector<std::size_t> indices_, levels_;
-};
-
 std::string in_words(const flow::Progress& p, std::size_t distinct) {
   return fmt::format("t = {}, {} distinct tokens, {} steps", plain_words(p.time), distinct,
                      p.steps);
@@ -146,7 +86,7 @@ class FlowRun::Experiment {
         record_(first_record(p)),
         model_(p, count_, start_.dim, record_.merge_radius, distributed),
         plan_(plan_of(p, model_.flow().log_unit())),
-        choice_(snapshot_count(p, count_ * start_.dim), plan_.outputs.size(), count_),
+        choice_(p, plan_.outputs.size(), count_, start_.dim),
         options_{p.pair_threshold, std::sqrt(2 * (1 - record_.cluster_cosine)), p.seed,
                  p.exact_limit},
         tree_(count_, start_.dim, options_.cluster_radius) {
@@ -272,6 +212,8 @@ class FlowRun::Experiment {
   }
 
   void observe_at(const flow::Time& time, std::span<const double> mine) {
+    // A step may pass many outputs; one that nobody resumes need not see the rest of them.
+    if (!keeps_ && !model_.distributed() && !record_.series.empty() && context_.stopped()) return;
     const std::span<const double> state = whole(mine);
     if (silent()) return;
     const std::size_t now = model_.groups().masses().size();
@@ -279,6 +221,7 @@ class FlowRun::Experiment {
         record_.series.empty() ? count_
                                : static_cast<std::size_t>(record_.series.back().distinct_tokens);
     const bool keep = choice_.wants(record_.series.size(), before, now);
+    choice_.thin(record_.series.size(), record_.snapshots);
     record_.series.push_back(measure(time, state, keep));
     if (keep) take_snapshot(time, state);
   }
@@ -288,7 +231,8 @@ class FlowRun::Experiment {
     observe::Observation o = model_.observe(time, state, options_, thorough);
     std::vector<double> storage;
     const std::span<const double> shape = model_.whole().directions(state, storage);
-    const observe::TokenView view{shape, start_.dim, model_.groups().masses(), thorough};
+    const observe::TokenView view{shape, start_.dim, model_.groups().masses(), thorough,
+                                  [&] { return model_.groups().expand(shape); }};
     for (const observe::Observable& observable : observables_)
       o.more.push_back(observable.value(view));
     return o;
@@ -368,10 +312,13 @@ class FlowRun::Experiment {
     record_.steps = progress_.steps;
     record_.rejected = progress_.rejected;
     record_.loosened = progress_.loosened;
-    if (record_.status == flow::Status::interrupted) return std::move(record_);
+    const bool stopped = record_.status == flow::Status::interrupted;
+    if (stopped && model_.distributed()) return std::move(record_);
     const std::span<const double> state = whole(progress_.state);
     if (silent()) return std::move(record_);
-    observe::Observation last = measure(progress_.time, state, true);
+    // Who stopped it does not wait for what takes long.
+    if (stopped) p_.exact_limit = options_.exact_limit = std::min(kQuickRows, p_.exact_limit);
+    observe::Observation last = measure(progress_.time, state, !stopped);
     if (!record_.series.empty() && record_.series.back().log10_time == last.log10_time)
       record_.series.back() = last;
     else
@@ -379,6 +326,7 @@ class FlowRun::Experiment {
     if (!record_.snapshots.empty() && record_.snapshots.back().time == progress_.time)
       record_.snapshots.pop_back();
     take_snapshot(progress_.time, state);
+    choice_.finish(record_.snapshots);
     if (model_.flow().state_is_tokens()) record_.merges = tree_.linkage();
     // The last two clusters merged when they came within the cluster angle, not when the solver
     // no longer needed to tell them apart.

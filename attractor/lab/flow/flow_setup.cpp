@@ -88,7 +88,9 @@ void add_architecture(FlowSetup& p, ParameterList& l) {
 void add_start(FlowSetup& p, ParameterList& l) {
   l.group("Initial tokens");
   l.add("init", p.init, "how tokens start");
-  l.add("tokens", p.tokens, "number of tokens n").within(1, 1e7);
+  l.add("tokens", p.tokens, "number of tokens n")
+      .within(1, 1e7)
+      .or_array("tokens-file", "init", "file");
   l.add("dim", p.dim, "dimension d").within(2, 65536);
   l.add("seed", p.seed, "seed of every random draw");
   const auto of = [&](const char* init, Parameter& own) { own.used_by("init", {init}); };
@@ -152,7 +154,9 @@ void add_outputs(FlowSetup& p, ParameterList& l) {
         "linear or log in time, or after every step; auto: steps for time inf, log beyond 100 time "
         "units, else linear");
   l.add("snapshots", p.snapshots,
-        "number of times at which all positions are kept; auto: 9, or 2 beyond 2^20 numbers")
+        "number of times at which all positions are kept, at most outputs and the start; auto: 9, "
+        "or "
+        "2 beyond 2^20 numbers")
       .within(2, 1000);
   l.add("cluster-cosine", p.cluster_cosine,
         "tokens closer than this are one cluster (chains count as one); auto: 1 - min(1e-3, "
@@ -182,6 +186,8 @@ ParameterList list(FlowSetup& p) {
         "run again with tolerance / 100 (or step / 4), in double precision and without coalescence "
         "where that is possible, and report the largest differences")
       .not_stored();
+  l.short_help({"dynamics", "beta", "mask", "norm", "init", "tokens", "dim", "seed", "tokens-file",
+                "time", "snapshots"});
   return l;
 }
 

@@ -74,6 +74,10 @@ ParameterList list(FlowSetup& p);
 /// Checks what a single range cannot: combinations of parameters. Throws Error.
 void check(const FlowSetup& p);
 
+/// Before memory is taken for tokens that do not fit into this machine: throws Error. shared: among
+/// the ranks.
+void require_memory(const FlowSetup& p, bool shared);
+
 Start start_of(const FlowSetup& p);
 
 /// When the run ends: time, or 10^log10_time to rounding of the exponent; kForever for time = inf.

@@ -262,6 +262,7 @@ ParameterList list(BridgeSetup& p) {
   l.add("seed", p.seed, "random: seed").used_by("tokens-from", {"random"});
   l.add("time", p.time, "end time of every flow, in attention layers of step 1").above(0, 1e12);
   l.add("tolerance", p.tolerance, "error of every token").within(1e-14, 0.1);
+  l.short_help({"train", "loss", "log10-time", "checkpoints", "tokens-from", "tokens", "time"});
   return l;
 }
 

@@ -55,6 +55,17 @@ ParameterList list(training::ExampleOptions& o) {
   return l;
 }
 
+Json described_examples() {
+  Json all = Json::array();
+  for (const training::ExampleInfo& e : training::examples())
+    all.push_back({{"name", e.name},
+                   {"about", e.help},
+                   {"inputs", e.inputs},
+                   {"tokens", e.tokens},
+                   {"dim", e.dim}});
+  return all;
+}
+
 bool is_example(const std::string& name) { return name.starts_with(kPrefix); }
 
 training::Problem problem_of(const ProblemInput& data, std::uint64_t seed) {

@@ -9,12 +9,16 @@
 #include <string>
 #include <vector>
 
+#include "attractor/lab/json.hpp"
 #include "attractor/lab/parameter.hpp"
 #include "attractor/training/examples.hpp"
 
 namespace attractor::lab {
 
 ParameterList list(training::ExampleOptions& options);
+
+/// Of every example its name, what it is, and its usual numbers of inputs, tokens and dimensions.
+Json described_examples();
 
 bool is_example(const std::string& name);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <numbers>
 #include <set>
@@ -267,6 +268,17 @@ void train_others(const Objective& objective, const Context& context, SelectReco
   }
 }
 
+/// What was to be seen at the moments kept on the way; who stopped the run waits a little only.
+void look_back(const Training& run, const Objective& objective, Evaluation& e, SelectRecord& r) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point enough = Clock::now() + std::chrono::milliseconds(50);
+  for (const Moment& at : run.moments()) {
+    if (r.status == flow::Status::interrupted && Clock::now() > enough) return;
+    r.series.push_back(observe(r, objective, at, e));
+    r.trajectory.insert(r.trajectory.end(), at.weights.begin(), at.weights.end());
+  }
+}
+
 /// u: what tokens are multiplied with, n x d or d.
 std::vector<double> leads(const SelectRecord& r, std::span<const double> u, double length) {
   const Problem& p = r.problem;
@@ -364,7 +376,7 @@ SelectRecord run_select(const SelectSetup& p, training::Problem problem, const C
     run.emplace(p, objective, context, objective.start());
     run->run();
     take(objective, *run, r);
-    if (r.status == flow::Status::interrupted || r.status == flow::Status::not_finite) return r;
+    if (r.status == flow::Status::not_finite) return r;
     objective.evaluate(r.weights, e);
     r.selected = e.chosen;
   } else {
@@ -380,15 +392,13 @@ SelectRecord run_select(const SelectSetup& p, training::Problem problem, const C
   SelectMoment end;
   observe_attention(e, r.problem.tokens, r.selected, end);
   r.softmax_min = end.softmax_min;
-  solve_margins(objective, e, context, r);
-  r.leads = final_leads(r, objective);
-  train_others(objective, context, r);
-  if (context.stop && context.stop()) r.status = flow::Status::interrupted;
-  if (!run || r.status == flow::Status::interrupted) return r;
-  for (const Moment& at : run->moments()) {
-    r.series.push_back(observe(r, objective, at, e));
-    r.trajectory.insert(r.trajectory.end(), at.weights.begin(), at.weights.end());
+  if (r.status != flow::Status::interrupted) {
+    solve_margins(objective, e, context, r);
+    r.leads = final_leads(r, objective);
+    train_others(objective, context, r);
+    if (context.stopped()) r.status = flow::Status::interrupted;
   }
+  if (run) look_back(*run, objective, e, r);
   return r;
 }
 

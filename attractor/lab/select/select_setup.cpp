@@ -90,14 +90,15 @@ std::span<const std::string_view> names(Optimizer) {
 ParameterList list(SelectSetup& p) {
   ParameterList l;
   l.group("Model");
-  l.add(
-       "data", p.data,
-       "problem: JSON {\"X\": [n][T][d], \"Y\": [n], \"v\": [d], \"W\": [d][d], \"z\": [n][d], "
-       "\"p0\": [d], ...}, HDF5, a directory of .npy files, or example:NAME (see attractor problem "
-       "--list), example:multi,inputs=6")
+  l.add("data", p.data,
+        "problem: JSON {\"X\": [n][T][d], \"Y\": [n], \"v\": [d], \"W\": [d][d], \"z\": [n][d], "
+        "\"p0\": [d], ...}, HDF5, a directory of .npy files, or an example of attractor problem: "
+        "example:multi,inputs=6")
       .allow("a file, a directory or example:NAME")
       .first();
   for (const auto add : {add_model, add_optimiser, add_theory}) add(p, l);
+  l.short_help({"train", "loss", "optimizer", "step", "steps", "log10-time", "choice", "local",
+                "basins", "path", "exact"});
   return l;
 }
 

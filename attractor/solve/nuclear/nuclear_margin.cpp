@@ -137,4 +137,25 @@ NuclearMargin nuclear_margin(const RankOneConstraints& constraints,
   return found;
 }
 
+NuclearMargin nuclear_margin(const TokenDifferences& rows, std::span<const double> queries,
+                             std::size_t query_dim, const NuclearMarginOptions& options) {
+  const std::size_t dim = rows.dim();
+  std::vector<double> left(rows.size() * dim), tail(left.size()), bounds(rows.size());
+  std::vector<std::size_t> query(rows.size());
+  for (std::size_t j = 0; j < rows.size(); ++j) {
+    rows.row(j, std::span(left).subspan(j * dim, dim));
+    rows.tail(j, std::span(tail).subspan(j * dim, dim));
+    bounds[j] = rows.bound(j);
+    query[j] = queries.size() == query_dim ? 0 : rows.group(j);
+  }
+  return nuclear_margin({.left = left,
+                         .right = queries,
+                         .left_dim = dim,
+                         .right_dim = query_dim,
+                         .query = query,
+                         .bounds = bounds,
+                         .left_tail = tail},
+                        options);
+}
+
 }  // namespace attractor::solve

@@ -27,7 +27,9 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
+#include "attractor/solve/constraints.hpp"
 #include "attractor/solve/nuclear/nuclear_certificate.hpp"
 
 namespace attractor::solve {
@@ -40,5 +42,8 @@ struct NuclearMarginOptions {
 /// Entries are finite. Without rows, or with no bound above 0, W = 0.
 NuclearMargin nuclear_margin(const RankOneConstraints& constraints,
                              const NuclearMarginOptions& options = {});
+/// Of differences of tokens, with a query for each input ([n][query_dim]) or one for all.
+NuclearMargin nuclear_margin(const TokenDifferences& rows, std::span<const double> queries,
+                             std::size_t query_dim, const NuclearMarginOptions& options = {});
 
 }  // namespace attractor::solve

@@ -113,22 +113,7 @@ AttSvm::Point AttSvm::solve_nuclear(MaxMargin& result) const {
   const Problem& p = objective_.problem();
   const solve::TokenDifferences rows(p.x, p.tokens, p.dim,
                                      {.chosen = result.chosen, .relaxed = result.relaxed});
-  std::vector<double> left(rows.size() * p.dim), tail(left.size()), bounds(rows.size());
-  std::vector<std::size_t> query(rows.size());
-  const std::span<const double> queries = objective_.given_queries();
-  for (std::size_t j = 0; j < rows.size(); ++j) {
-    rows.row(j, std::span(left).subspan(j * p.dim, p.dim));
-    rows.tail(j, std::span(tail).subspan(j * p.dim, p.dim));
-    bounds[j] = rows.bound(j);
-    query[j] = queries.size() == p.dim ? 0 : rows.group(j);
-  }
-  solve::NuclearMargin answer = solve::nuclear_margin({.left = left,
-                                                       .right = queries,
-                                                       .left_dim = p.dim,
-                                                       .right_dim = p.dim,
-                                                       .query = query,
-                                                       .bounds = bounds,
-                                                       .left_tail = tail});
+  solve::NuclearMargin answer = solve::nuclear_margin(rows, objective_.given_queries(), p.dim);
   take_bounds(answer, result);
   const std::vector<double>& multipliers = result.feasible() ? answer.multipliers : answer.farkas;
   for (std::size_t j = 0; j < multipliers.size(); ++j)

@@ -1,0 +1,21 @@
+"""Sphinx for the site; tools/site stages the documents and runs it."""
+project = "Attractor"
+author = "The Attractor authors"
+copyright = "2026, The Attractor authors"
+extensions = ["myst_parser", "breathe"]
+myst_heading_anchors = 4
+source_suffix = {".md": "markdown"}
+exclude_patterns = ["attractor", "examples", "docs/site"]
+html_theme = "furo"
+html_title = "Attractor"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_extra_path = ["extra"]
+html_theme_options = {"source_repository": "", "navigation_with_keys": True}
+html_copy_source = False
+html_show_sphinx = False
+breathe_projects = {"attractor": "../doxygen/xml"}
+breathe_default_project = "attractor"
+breathe_show_include = False
+primary_domain = "cpp"
+highlight_language = "none"
