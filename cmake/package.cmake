@@ -42,7 +42,7 @@ set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME attractor)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "gnuplot-nox | gnuplot, fonts-dejavu-core")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "librsvg2-bin, fonts-dejavu-core, ffmpeg")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "ffmpeg, python3-h5py")
 set(CPACK_COMPONENT_PROGRAM_DESCRIPTION
 "Tokens passing through attention layers are particles on a sphere: they

@@ -154,15 +154,14 @@ def matches(printed, shown):
 class Place:
     """A directory with the program on PATH and what `examples/data` ships, both at hand and under its path."""
 
-    def __init__(self, directory, program, figures=False):
+    def __init__(self, directory, program):
         self.directory = pathlib.Path(directory)
         (self.directory / "bin").mkdir()
         (self.directory / "bin/attractor").symlink_to(program)
         shutil.copytree(ROOT / "examples/data", self.directory / "examples/data")
         for file in (ROOT / "examples/data").iterdir():
             shutil.copy(file, self.directory)
-        more = os.environ["PATH"] if figures else ""  # without gnuplot a page takes no time
-        self.environment = {"PATH": f"{self.directory}/bin:{more}", "HOME": str(self.directory), "LANG": "C.UTF-8", "COLUMNS": "80"}
+        self.environment = {"PATH": f"{self.directory}/bin:{os.environ['PATH']}", "HOME": str(self.directory), "LANG": "C.UTF-8", "COLUMNS": "80"}
 
     def run(self, text, timeout=1800):
         return subprocess.run(["/bin/bash", "-c", text], cwd=self.directory, env=self.environment, capture_output=True, text=True,

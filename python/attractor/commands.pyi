@@ -179,6 +179,7 @@ def context(
         map: bool = ...,
         advise: bool = ...,
         trained_tokens: float = ...,
+        trained_beta: Optional[float] = ...,
         simulate: bool = ...,
         exact: bool = ...,
         rows: int = ...,

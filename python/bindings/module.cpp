@@ -10,6 +10,7 @@
 #include "attractor/drawing/figure_file.hpp"
 #include "attractor/drawing/save_run.hpp"
 #include "attractor/files/result_file.hpp"
+#include "attractor/files/run_directory.hpp"
 #include "python/bindings/bindings.hpp"
 
 namespace attractor::python {
@@ -46,7 +47,7 @@ py::tuple facts(const std::string& format, const std::string& path, std::size_t 
 }
 
 std::string svg_of(const Outcome& outcome, std::size_t index) {
-  if (!outcome.answer.draw || !report::figures_available()) return "";
+  if (!outcome.answer.draw) return "";
   const std::vector<lab::PageFigure> all = outcome.answer.draw();
   return index < all.size() ? without_lock([&] { return report::svg(all[index].figure); }) : "";
 }
@@ -54,6 +55,9 @@ std::string svg_of(const Outcome& outcome, std::size_t index) {
 void translate(std::exception_ptr pointer) {
   try {
     if (pointer) std::rethrow_exception(pointer);
+  } catch (const lab::DirectoryError& error) {
+    const std::string sentence = fmt::format("{}; choose another directory", error.what());
+    PyErr_SetString(PyExc_ValueError, sentence.c_str());
   } catch (const Error& error) {
     PyErr_SetString(PyExc_ValueError, error.what());
   } catch (const lab::JsonError& error) {

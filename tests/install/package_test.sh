@@ -25,8 +25,8 @@ rm -f /etc/dpkg/dpkg.cfg.d/*docker* /etc/dpkg/dpkg.cfg.d/excludes
 apt-get install -yq ./attractor_*.deb >/dev/null
 cd /tmp
 attractor --version
-attractor flow --tokens 64 --dim 3 --beta 40 --seed 7 --time inf --out collapse | grep -F "1.5821e+30"
-test -s collapse/figures/tokens.svg -a -s collapse/figures/energy.pdf    # gnuplot came with it
+attractor flow --tokens 64 --dim 3 --beta 40 --seed 7 --time inf --figures svg,pdf --out collapse | grep -F "1.5821e+30"
+test -s collapse/figures/tokens.svg -a -s collapse/figures/energy.pdf    # rsvg-convert came with it
 attractor cluster /usr/share/doc/attractor/examples/data/points.npy --bandwidth 0.5 | head -n 1 | grep -F "3 clusters"
 man -P cat attractor-flow | grep -F -e --merge-radius >/dev/null
 bash -c 'source /usr/share/bash-completion/completions/attractor; complete -p attractor' >/dev/null

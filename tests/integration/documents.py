@@ -36,8 +36,8 @@ def section(heading):
 
 
 class Documents(program.ProgramTest):
-    def place(self, **options):
-        return documents.Place(tempfile.mkdtemp(dir=self.directory), program.PROGRAM, **options)
+    def place(self):
+        return documents.Place(tempfile.mkdtemp(dir=self.directory), program.PROGRAM)
 
     def test_every_block_runs(self):
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
@@ -103,7 +103,7 @@ class Documents(program.ProgramTest):
         (picture, made), = documents.pictures(README)
         first = documents.commands(section("The theorist")[0])[0]
         self.assertIn(f"--seed 7 --time inf --out {made.split('/')[0]}", first.text)
-        place = self.place(figures=True)
+        place = self.place()
         self.assertEqual(place.fault(first), "")
         self.assertEqual((place.directory / made).read_bytes(), picture.read_bytes(), "tools/pictures draws it again")
 

@@ -18,7 +18,7 @@ import program  # noqa: E402
 import h5py
 import numpy as np
 
-TOOLS = {"film", "merge", "problem"}  # make no page
+TOOLS = {"completion", "film", "manual", "merge", "problem"}  # make no page
 ODD = "a b's $x.npy"
 
 # One or more short calls of every command; in a directory with points.npy, its copy of an odd name, data.json and two flows.

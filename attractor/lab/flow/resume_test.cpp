@@ -76,10 +76,14 @@ class ResumeTest : public testing::Test {
                                 .report = {}});
   }
 
-  // How often a whole run asks whether to stop.
-  static std::uint64_t questions(const FlowSetup& p, FlowRecord& whole) {
+  // How often a whole run that keeps checkpoints asks whether to stop.
+  std::uint64_t questions(const FlowSetup& p, FlowRecord& whole) const {
     std::uint64_t count = 0;
-    whole = run_flow(loaded(p), {.stop = [&count] { return ++count == 0; }, .report = {}});
+    whole = run_flow(loaded(p), {.checkpoints = std::make_shared<CheckpointFile>(checkpoint()),
+                                 .checkpoint_seconds = 1e9,
+                                 .stop = [&count] { return ++count == 0; },
+                                 .report = {}});
+    fs::remove(checkpoint());
     return count;
   }
 
