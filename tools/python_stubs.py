@@ -47,7 +47,8 @@ def type_of(p):
     kind = p["kind"]
     plain = {"float": "float", "int": "int", "str": "str", "bool": "bool", "numbers": "Union[str, float, Sequence[float], npt.ArrayLike]",
              "rows": "Union[str, Sequence[Sequence[float]], npt.ArrayLike]", "texts": "Sequence[str]", "array": "Union[File, npt.ArrayLike]",
-             "problem": "Union[File, Mapping[str, Any]]", "run": "Union[File, Result]"}
+             "problem": "Union[File, Mapping[str, Any]]", "run": "Union[File, Result]",
+             "model": "File", "architecture": "File", "text": "Union[File, Sequence[str]]"}
     base = kind.rstrip("?")
     special = [w for w in p["special"] if w not in ("inf",)]
     if base == "word":

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "attractor/base/error.hpp"
 

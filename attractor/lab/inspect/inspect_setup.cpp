@@ -49,6 +49,8 @@ ParameterList list(InspectSetup& p) {
   l.add("attention-out", p.attention_out, "logits of the first text: layers x heads x n x n")
       .allow(".npy")
       .written();
+  l.short_help({"model", "text", "texts", "length", "states", "attention", "no-feed-forward",
+                "depth", "beta-scale", "baseline", "nulls", "seed"});
   return l;
 }
 
