@@ -21,7 +21,7 @@ README = documents.ROOT / "README.md"
 WALKS = {
     "The theorist": ("collapse/figures/tokens.svg", r"agrees: \d+ of \d+ checks"),
     "The architect": (None, r"multiply the attention\s+logits by 1\.308"),
-    "The teacher": ("lecture.svg", r"90 frames"),
+    "The teacher": ("lecture.svg", r"90 moments"),
 }
 # Commands whose examples need what no test has.
 ELSEWHERE = ("mpirun ",)
@@ -41,13 +41,13 @@ class Documents(program.ProgramTest):
 
     def test_every_block_runs(self):
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            found = pool.map(lambda path: documents.run_document(path, self.place(figures=LONG), long=LONG), documents.documents())
+            found = pool.map(lambda path: documents.run_document(path, self.place(), long=LONG), documents.documents())
             faults = [fault for faults in found for fault in faults]
         self.assertEqual(faults, [], "\n" + "\n".join(faults))
 
     def test_examples_of_help_run(self):
         def run(tool):
-            place = self.place(figures=LONG)
+            place = self.place()
             done = [(text, place.run(text)) for text in tool["examples"] if not text.startswith(ELSEWHERE) and (LONG or not slow(text))]
             return [f"{tool['name']}: {text}\n  {run.stderr}" for text, run in done if run.returncode != 0]
 
@@ -88,7 +88,7 @@ class Documents(program.ProgramTest):
     def test_three_readers_arrive(self):
         for heading, (picture, number) in WALKS.items():
             with self.subTest(heading):
-                place = self.place(figures=picture is not None)
+                place = self.place()
                 found = [c for b in section(heading) for c in documents.commands(b)]
                 self.assertTrue(1 <= len(found) <= 3, "at most three commands")
                 printed = ""

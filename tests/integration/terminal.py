@@ -1,5 +1,6 @@
 """The program in a real terminal, by tmux, at 60, 80 and 200 columns: the bar takes one line and leaves none, help and answers are not broken
 by the terminal, and zsh completes (bash and fish are asked directly)."""
+import itertools
 import os
 import pathlib
 import re
@@ -14,13 +15,14 @@ import program  # noqa: E402
 
 BAR = re.compile(r"^(\[=* *\] +\d+ %|\d+ (s|min) elapsed)")
 WIDTHS = (60, 80, 200)
+COUNT = itertools.count()
 
 
 class Terminal:
     """A shell in a terminal of a given width; it says READY when a command has ended."""
 
     def __init__(self, directory, width, shell="bash --norc --noprofile"):
-        self.name = f"attractor-{os.getpid()}-{width}"
+        self.name = f"attractor-{os.getpid()}-{next(COUNT)}"  # a server that was just killed may still hold its name
         environment = {**os.environ, "PATH": f"{directory}/bin:{os.environ['PATH']}", "PS1": "$ ", "TERM": "screen", "LANG": "C.UTF-8"}
         environment.pop("COLUMNS", None)
         environment.pop("TMUX", None)
