@@ -146,6 +146,7 @@ const Row kInspect[] = {
     {"/nulls/shuffled/*", {"draw", "layer"}},
     {"/nulls/redrawn/cosine", {"draw", "state"}},
     {"/nulls/redrawn/*", {"draw", "layer"}},
+    {"/by_layer/*", {"state"}, "", "mean over texts"},
     {"/texts", {"text"}},
 };
 

@@ -24,9 +24,9 @@ Command inspect_command() {
   return {.name = "inspect",
           .about = "A trained model on the theory's map: cosines, clusters, beta, effective times",
           .examples =
-              "  attractor inspect MODEL --text texts.txt --out report\n"
-              "  attractor inspect MODEL --text texts.txt --no-feed-forward --depth 24\n"
-              "  attractor inspect --states h.npy --attention a.npy\n"
+              "  attractor inspect model.bin --text texts.txt --out report\n"
+              "  attractor inspect model.bin --text texts.txt --no-feed-forward --depth 24\n"
+              "  attractor inspect --states states.npy --attention logits.npy\n"
               "How to save states of your own model: docs/howto/inspect.md.",
           .make = [] { return std::make_unique<InspectRequest>(); }};
 }

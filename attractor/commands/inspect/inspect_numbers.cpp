@@ -132,7 +132,6 @@ Table summary_table(const InspectRecord& r) {
                  {r.beta[k - 1].mean, r.joint_beta[k - 1].mean, r.r2[k - 1].mean,
                   r.entropy[k - 1].mean, r.time[k - 1].mean,
                   mean_over(r, [&](const TextReading& t) { return t.layers[k - 1].predicted; })});
-    for (double& x : row) x = std::isfinite(x) ? std::round(x * 1e4) / 1e4 : x;
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -257,6 +256,8 @@ models::Band null_band(const std::vector<std::vector<double>>& draws, std::size_
 
 std::vector<Table> inspect_tables(const InspectRecord& r) {
   std::vector<Table> tables = {summary_table(r), state_table(r), layer_table(r), head_table(r)};
+  for (std::vector<double>& row : tables.front().rows)
+    for (double& x : row) x = std::isfinite(x) ? std::round(x * 1e4) / 1e4 : x;
   if (!r.texts.front().tree.events().empty()) tables.push_back(event_table(r));
   return tables;
 }
@@ -376,6 +377,12 @@ void write_inspect(const InspectRecord& r, Archive& file) {
     write_draws(file, group + "cosine", null.cosine);
     write_draws(file, group + "beta", null.beta);
     write_draws(file, group + "time", null.time);
+  }
+  const Table summary = summary_table(r);
+  for (std::size_t c = 0; c < summary.columns.size(); ++c) {
+    std::vector<double> column;
+    for (const std::vector<double>& row : summary.rows) column.push_back(row[c]);
+    file.dataset(fmt::format("/by_layer/{}", summary.columns[c]), column, {column.size()});
   }
   file.dataset("/texts", r.lines);
 }

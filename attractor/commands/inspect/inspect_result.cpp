@@ -37,9 +37,9 @@ std::vector<double> all_heads(const InspectRecord& r, double HeadFit::*field) {
 
 double median(std::vector<double> values) {
   if (values.empty()) return kNan;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 Json by_state(const Bands& bands) {
