@@ -42,7 +42,7 @@ void add_band_lines(std::vector<Series>& all, std::string title, Colour colour, 
 }
 
 Axis layer_axis(const InspectRecord& r) {
-  return {.label = "layer", .low = 0, .high = static_cast<double>(r.layers())};
+  return {.label = "layer", .low = 0, .high = static_cast<double>(r.layers()), .whole = true};
 }
 
 PageFigure cosine_figure(const InspectRecord& r) {
@@ -57,12 +57,14 @@ PageFigure cosine_figure(const InspectRecord& r) {
     add_band_lines(series, fmt::format("{} weights", name(null.kind)), colour_of(null.kind), bands,
                    0);
   }
+  std::string caption = "Blue: pairs of tokens of one text.";
+  if (r.baseline_sentences >= 2)
+    caption += " Grey: tokens of different sentences, the cosine that all tokens share anyway.";
+  if (!r.nulls.empty())
+    caption += " Orange, purple: the same model with weights shuffled or turned at random.";
+  if (r.texts.size() > 1) caption += " Dashed: bands.";
   return plot("cosine", "Mean cosine by layer", layer_axis(r), {.label = "mean cosine of pairs"},
-              std::move(series),
-              "Blue: pairs of tokens of one text. Grey: tokens of different sentences, the cosine "
-              "that all tokens share "
-              "anyway. Orange, purple: the same model with weights shuffled or turned at random. "
-              "Dashed: bands.");
+              std::move(series), std::move(caption));
 }
 
 PageFigure histogram_figure(const InspectRecord& r) {
@@ -95,7 +97,9 @@ PageFigure histogram_figure(const InspectRecord& r) {
         {.at = r.cosine[state].mean, .colour = report::kVermillion, .dashed = true});
     f.figure.panels.push_back(std::move(panel));
   }
-  f.figure.height = 260 * std::ceil(static_cast<double>(f.figure.panels.size()) / 3);
+  if (f.figure.panels.size() == 4) f.figure.columns = 2;
+  f.figure.height = 260 * std::ceil(static_cast<double>(f.figure.panels.size()) /
+                                    static_cast<double>(f.figure.columns));
   return f;
 }
 
@@ -119,12 +123,13 @@ PageFigure beta_figure(const InspectRecord& r) {
     }
     add_point(mean, layer, r.beta[k].mean);
   }
-  PageFigure f = plot("beta", "β of the heads",
-                      {.label = "layer", .low = 0, .high = static_cast<double>(r.layers()) + 0.5},
-                      {.label = "β_{eff}"}, {std::move(heads), std::move(mean)},
-                      "Slope of each head's logits against the cosine of its tokens, within rows. "
-                      "Small points: the cosine "
-                      "explains little of these logits, and β_{eff} describes little of the head.");
+  PageFigure f = plot(
+      "beta", "β of the heads",
+      {.label = "layer", .low = 0, .high = static_cast<double>(r.layers()) + 0.5, .whole = true},
+      {.label = "β_{eff}"}, {std::move(heads), std::move(mean)},
+      "Slope of each head's logits against the cosine of its tokens, within rows. "
+      "Small points: the cosine "
+      "explains little of these logits, and β_{eff} describes little of the head.");
   f.figure.panels[0].horizontal.push_back({.at = 0});
   return f;
 }
@@ -232,7 +237,7 @@ PageFigure spectra_figure(const InspectRecord& r) {
   const auto panel = [&](const char* title, bool logits) {
     Panel p{
         .title = title, .x = {.label = "real"}, .y = {.label = "imaginary"}, .equal_scale = true};
-    Series s{.mark = Mark::points, .size = 1.4};
+    Series s{.mark = Mark::points, .size = 2};
     for (std::size_t layer = 0; layer < r.spectra.size(); ++layer)
       for (const models::HeadSpectra& head : r.spectra[layer])
         for (const std::complex<double>& l : (logits ? head.logits : head.values).eigenvalues) {
@@ -289,6 +294,9 @@ report::Heat theory_heat(double tokens, double cosine, double longest, double la
 
 namespace {
 
+/// The theory's attention has none below 0.
+double shown_beta(double beta) { return beta < 0 ? 0 : beta; }
+
 PageFigure diagram_figure(const InspectRecord& r) {
   const DiagramPath path = path_of(r);
   double longest = 0.2, largest = 1;
@@ -312,7 +320,7 @@ PageFigure diagram_figure(const InspectRecord& r) {
         solid(fmt::format("{} weights, each draw", name(null.kind)), colour_of(null.kind), 1.6);
     for (std::size_t draw = 0; draw < null.time.size(); ++draw) {
       for (std::size_t k = 0; k < r.layers(); ++k)
-        add_point(s, null.time[draw][k], null.beta[draw][k]);
+        add_point(s, null.time[draw][k], shown_beta(null.beta[draw][k]));
       add_point(s, kNan, kNan);
     }
     panel.series.push_back(std::move(s));
@@ -320,21 +328,22 @@ PageFigure diagram_figure(const InspectRecord& r) {
   Series way = solid("the model, layer by layer", report::kVermillion, 3),
          stops{.mark = Mark::points, .colour = report::kVermillion, .size = 4};
   for (std::size_t k = 0; k < path.time.size(); ++k) {
-    add_point(way, path.time[k], path.beta[k]);
-    add_point(stops, path.time[k], path.beta[k]);
+    add_point(way, path.time[k], shown_beta(path.beta[k]));
+    add_point(stops, path.time[k], shown_beta(path.beta[k]));
   }
   panel.series.push_back(std::move(way));
   panel.series.push_back(std::move(stops));
   return plot("diagram", "Where the model sits on the (t, β) diagram", std::move(panel),
               "Background: the cosine that the theory's attention reaches after time t at inverse "
               "temperature β, from where the "
-              "tokens start. Left of 0 a model has undone more collapse than it has made.");
+              "tokens start. Left of 0 a model has undone more collapse than it has made; a β "
+              "below 0 stands at 0.");
 }
 
 }  // namespace
 
 std::vector<PageFigure> inspect_figures(const InspectRecord& r) {
-  std::vector<PageFigure> all = {cosine_figure(r), histogram_figure(r), rank_figure(r),
+  std::vector<PageFigure> all = {cosine_figure(r), rank_figure(r), histogram_figure(r),
                                  energy_figure(r)};
   const bool fitted = r.layers() > 0 && !r.texts.front().layers.front().heads.empty();
   if (fitted) all.push_back(beta_figure(r));

@@ -222,6 +222,13 @@ Table head_table(const InspectRecord& r) {
   return table;
 }
 
+/// Tokens stand side by side: a space within one is shown as tokenizers show it.
+std::string with_marked_spaces(const std::string& piece) {
+  std::string shown;
+  for (const char c : piece) shown += c == ' ' ? "\u2581" : std::string(1, c);
+  return shown;
+}
+
 Table event_table(const InspectRecord& r) {
   const TextReading& text = r.texts.front();
   Table table{.name = "cluster_events",
@@ -232,7 +239,7 @@ Table event_table(const InspectRecord& r) {
     const auto& labels = text.tree.labels()[e.join ? e.layer : e.layer - 1];
     std::vector<std::string> pieces;
     for (std::size_t i = 0; i < labels.size() && pieces.size() < 12; ++i)
-      if (labels[i] == e.cluster) pieces.push_back(text.pieces[i]);
+      if (labels[i] == e.cluster) pieces.push_back(with_marked_spaces(text.pieces[i]));
     table.labels.push_back(fmt::format("{} {}{}",
                                        e.join ? "join:" : "split:", fmt::join(pieces, " "),
                                        e.tokens > pieces.size() ? " ..." : ""));
@@ -332,10 +339,21 @@ void write_clusters(const TextReading& text, Archive& file) {
   file.dataset("/clusters/linkage", merges, {merges.size() / 4, 4});
 }
 
+/// What one looks at first, as columns.
+void write_summary(const InspectRecord& r, Archive& file) {
+  const Table summary = summary_table(r);
+  for (std::size_t c = 0; c < summary.columns.size(); ++c) {
+    std::vector<double> column;
+    for (const std::vector<double>& row : summary.rows) column.push_back(row[c]);
+    file.dataset(fmt::format("/by_layer/{}", summary.columns[c]), column, {column.size()});
+  }
+}
+
 }  // namespace
 
 void write_inspect(const InspectRecord& r, Archive& file) {
   const std::size_t texts = r.texts.size(), states = r.layers() + 1;
+  write_summary(r, file);
   for (const StateColumn& c : kStateColumns) {
     std::vector<double> all;
     for (const TextReading& text : r.texts)
@@ -377,12 +395,6 @@ void write_inspect(const InspectRecord& r, Archive& file) {
     write_draws(file, group + "cosine", null.cosine);
     write_draws(file, group + "beta", null.beta);
     write_draws(file, group + "time", null.time);
-  }
-  const Table summary = summary_table(r);
-  for (std::size_t c = 0; c < summary.columns.size(); ++c) {
-    std::vector<double> column;
-    for (const std::vector<double>& row : summary.rows) column.push_back(row[c]);
-    file.dataset(fmt::format("/by_layer/{}", summary.columns[c]), column, {column.size()});
   }
   file.dataset("/texts", r.lines);
 }

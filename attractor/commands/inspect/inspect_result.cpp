@@ -42,10 +42,9 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-Json by_state(const Bands& bands) {
-  Json list = Json::array();
-  for (const models::Band& b : bands) list.push_back(number(b.mean));
-  return list;
+/// Where there is one: of saved states much is not known.
+void add_known(Json& v, const char* name, double value) {
+  if (!std::isnan(value)) v[name] = number(value);
 }
 
 void add_values(const InspectRecord& r, Json& v) {
@@ -61,19 +60,19 @@ void add_values(const InspectRecord& r, Json& v) {
   v["tokens"] = r.texts.front().pieces.size();
   v["mean_cosine_first"] = number(r.cosine.front().mean);
   v["mean_cosine_last"] = number(r.cosine.back().mean);
-  v["baseline_last"] = number(r.across.back().mean);
+  add_known(v, "baseline_last", r.across.back().mean);
   v["effective_rank_first"] = number(r.rank.front().mean);
   v["effective_rank_last"] = number(r.rank.back().mean);
   v["clusters_last"] = number(r.clusters.back().mean);
   v["falling_layers"] = Json(falling_layers(r));
-  v["median_beta"] = number(median(all_heads(r, &HeadFit::beta)));
-  v["median_r2"] = number(median(all_heads(r, &HeadFit::r2)));
-  v["median_together_r2"] = number(median(all_heads(r, &HeadFit::together)));
+  add_known(v, "median_beta", median(all_heads(r, &HeadFit::beta)));
+  add_known(v, "median_r2", median(all_heads(r, &HeadFit::r2)));
+  add_known(v, "median_together_r2", median(all_heads(r, &HeadFit::together)));
   const DiagramPath path = path_of(r);
-  v["effective_time"] = number(path.time.empty() ? kNan : path.time.back());
-  v["error_equiangular"] = number(r.errors.equiangular.mean);
-  v["error_persistence"] = number(r.errors.persistence.mean);
-  v["error_linear"] = number(r.errors.linear.mean);
+  add_known(v, "effective_time", path.time.empty() ? kNan : path.time.back());
+  add_known(v, "error_equiangular", r.errors.equiangular.mean);
+  add_known(v, "error_persistence", r.errors.persistence.mean);
+  add_known(v, "error_linear", r.errors.linear.mean);
   for (std::size_t e = 0; e < r.texts.front().exponents.size(); ++e) {
     double sum = 0;
     for (const TextReading& text : r.texts) sum += text.exponents[e];
@@ -84,11 +83,6 @@ void add_values(const InspectRecord& r, Json& v) {
                       : (std::log(1 - r.cosine.back().mean) - std::log(1 - r.cosine.front().mean)) /
                             static_cast<double>(r.layers()));
   if (!r.written.empty()) v["written"] = r.written;
-  v["mean_cosine"] = by_state(r.cosine);
-  v["across"] = by_state(r.across);
-  v["beta"] = by_state(r.beta);
-  v["joint_beta"] = by_state(r.joint_beta);
-  v["time"] = by_state(r.time);
 }
 
 /// Energy that falls somewhere, of how many texts.
@@ -118,9 +112,20 @@ void add_remarks(const InspectSetup& p, const InspectRecord& r, Result& answer) 
     remarks.push_back(
         fmt::format("Hemisphere says nothing here: {} tokens in dimension {} always lie in one.", n,
                     first.dim));
-  if (const std::size_t falling = texts_with_falling_energy(r); r.layers() > 0)
-    remarks.push_back(fmt::format("Energy at beta = 1 falls at some layer in {} of {}.", falling,
-                                  plural(r.texts.size(), "text")));
+  const std::vector<std::size_t> layers = falling_layers(r);
+  if (!layers.empty() && layers.size() <= 12)
+    remarks.push_back(fmt::format("The mean cosine falls at layer{} {}.",
+                                  layers.size() == 1 ? "" : "s", fmt::join(layers, ", ")));
+  if (!std::isnan(r.errors.equiangular.mean))
+    remarks.push_back(fmt::format(
+        "The theory's layer map misses the next mean cosine by {:.3f} on average; \"nothing "
+        "changes\" misses it by {:.3f}, a line fitted to the other texts by {:.3f}.",
+        r.errors.equiangular.mean, r.errors.persistence.mean, r.errors.linear.mean));
+  if (const std::size_t falling = texts_with_falling_energy(r); falling > 0)
+    remarks.push_back(fmt::format(
+        "Energy at beta = 1 falls at some layer in {} of {}; attention with identity values would "
+        "only raise it.",
+        falling, plural(r.texts.size(), "text")));
   if (r.of_model && r.architecture.rotary())
     remarks.push_back(
         "Spectra of Q^T K are those at distance 0: rotary positions turn them with distance.");
@@ -131,31 +136,24 @@ void add_remarks(const InspectSetup& p, const InspectRecord& r, Result& answer) 
 }
 
 std::string headline(const InspectRecord& r) {
-  std::string text = fmt::format("{}, {}, {}: mean cosine {:.3f} → {:.3f}", short_name(r),
-                                 plural(r.layers(), "layer"), plural(r.texts.size(), "text"),
-                                 r.cosine.front().mean, r.cosine.back().mean);
+  const double first = r.cosine.front().mean, last = r.cosine.back().mean;
+  const char* does = last > first + 0.01   ? "draw tokens together"
+                     : last < first - 0.01 ? "drive tokens apart"
+                                           : "keep tokens as far apart as they were";
+  std::string text = fmt::format("{}: {} {}, mean cosine {:.3f} → {:.3f}", short_name(r),
+                                 plural(r.layers(), "layer"), does, first, last);
   if (!std::isnan(r.across.back().mean))
-    text += fmt::format(" (different sentences: {:.3f})", r.across.back().mean);
-  const std::vector<std::size_t> falling = falling_layers(r);
-  if (!falling.empty() && falling.size() <= 12)
-    text += fmt::format(", falling at layer{} {}", falling.size() == 1 ? "" : "s",
-                        fmt::join(falling, ", "));
+    text += fmt::format(" ({:.3f} between different sentences)", r.across.back().mean);
   const double beta = median(all_heads(r, &HeadFit::beta));
   if (!std::isnan(beta))
-    text += fmt::format(
-        "; heads have β_{{eff}} about {:.2g}, and the cosine explains {:.0f} % of their logits",
-        beta, 100 * median(all_heads(r, &HeadFit::r2)));
-  if (!std::isnan(r.errors.equiangular.mean))
-    text += fmt::format(
-        ". The theory predicts the next layer's cosine to {:.3f}; nothing changes: {:.3f}, a "
-        "fitted line: {:.3f}",
-        r.errors.equiangular.mean, r.errors.persistence.mean, r.errors.linear.mean);
+    text += fmt::format("; cosines explain {:.0f} % of the heads' logits, β_{{eff}} about {:.2g}",
+                        100 * median(all_heads(r, &HeadFit::r2)), beta);
   return text;
 }
 
 /// "0.12 → 0.34"
 std::string from_to(const Bands& bands) {
-  return fmt::format("{} → {}", rounded(bands.front().mean), rounded(bands.back().mean));
+  return fmt::format("{:.3g} → {:.3g}", bands.front().mean, bands.back().mean);
 }
 
 std::vector<Tile> inspect_tiles(const InspectRecord& r) {
@@ -166,7 +164,8 @@ std::vector<Tile> inspect_tiles(const InspectRecord& r) {
            "tokens of different sentences, at the end");
   add_tile(all, "effective rank", from_to(r.rank), "directions that tokens use");
   add_tile(all, "clusters", rounded(r.clusters.back().mean), "at the end, a text on average");
-  add_tile(all, "β_{eff}", rounded(median(all_heads(r, &HeadFit::beta))), "median of the heads");
+  add_tile(all, "β of the heads", rounded(median(all_heads(r, &HeadFit::beta))),
+           "median slope of logits against cosines");
   const DiagramPath path = path_of(r);
   add_tile(all, "effective time", path.time.empty() ? "–" : rounded(path.time.back()),
            "of all layers, on the clock of the theory");
