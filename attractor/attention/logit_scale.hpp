@@ -6,8 +6,9 @@
 //   RMS norm    <g_q q/rms(q), g_k k/rms(k)> / (T sqrt d)     beta = g_q g_k sqrt(d) / T
 //
 // (rms(q) = |q|/sqrt(d), so that a normed query has length g_q sqrt d.) Gains of single coordinates
-// make Q^T K anisotropic; their root mean square then takes the place of g. A factor of the logits,
-// such as ln n / ln n_0 or that of YaRN, multiplies beta; a temperature T divides it.
+// make Q^T K anisotropic; the mean of their products then takes the place of g_q g_k (what queries
+// and keys of all directions see on average). A factor of the logits, such as ln n / ln n_0 or that
+// of YaRN, multiplies beta; a temperature T divides it. The same table: docs/notation.md.
 #pragma once
 
 #include <cstddef>

@@ -189,7 +189,7 @@ def test_a_list_of_texts_is_a_file_with_a_line_for_each(program, tmp_path):
             np.testing.assert_array_equal(again.arrays[path], array)
     assert file.dims("states/mean_cosine") == ("text", "state") and file.dims("heads/beta") == ("text", "layer", "head")
     assert list(file.to_pandas().layer) == [0, 1, 2, 3]
-    for text in ([1, 2], {"a"}, 3, ["a", None]):
+    for text in ([1, 2], {"a"}, ["a", None], ["\ud800"]):
         with pytest.raises(ValueError, match="text"):
             attractor.inspect(model=data / "model.bin", text=text)
 
