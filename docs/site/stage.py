@@ -7,6 +7,7 @@ SOURCE: directory to make; GALLERY: what `attractor reproduce ID --out GALLERY/I
 """
 import collections
 import html
+import importlib.util
 import json
 import os
 import pathlib
@@ -164,10 +165,14 @@ def title_of(notebook):
 
 def python(source, notebooks):
     """The package by autodoc, and the notebooks as they were run."""
+    head = "# Python\n\nHow to install and use it: [from Python](../docs/howto/python.md).\n"
+    if importlib.util.find_spec("attractor") is None:
+        write(source / "python/index.md", head + "\nThis site was made without the package: no reference and no notebooks here.\n")
+        return 0
     import attractor
     shutil.copytree(notebooks, source / "extra/python/notebooks", ignore=shutil.ignore_patterns("*.ipynb"))
     files = sorted((ROOT / "python/notebooks").glob("*.ipynb"))
-    text = "# Python\n\nHow to install and use it: [from Python](../docs/howto/python.md).\n\n## Notebooks, as they run\n\n"
+    text = head + "\n## Notebooks, as they run\n\n"
     text += "".join(f'- <a href="notebooks/{f.stem}.html">{html.escape(title_of(f))}</a>\n' for f in files)
     commands = {c["name"] for c in attractor.commands.REGISTRY}
     groups = {"Commands": [], "Blocks, flows and results": []}
