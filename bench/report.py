@@ -114,7 +114,8 @@ def write_page(result):
         rows = [row for row in result["rows"] if row["part"] == part]
         if rows:
             lines += [f"## {title}", "", words, "", *markdown_table(rows), ""]
-    PAGE.write_text("\n".join(lines).rstrip() + "\n")
+    _, mark, python = PAGE.read_text().partition("<!-- from Python -->")  # bench/python_peer.py writes that part
+    PAGE.write_text("\n".join(lines).rstrip() + "\n" + (f"\n{mark}{python}" if mark else ""))
 
 
 def markdown_table(rows):

@@ -1,7 +1,7 @@
 """Commands in documents: found, run as they stand, and what they print compared with what is shown.
 
 A block of code is indented by four columns or fenced. Blocks with lines like `attractor flow ...` are run line by line, Python blocks as a
-whole, each document in a directory of its own which has what `examples/data` ships. In a fenced block `console` commands begin with `$ `, and
+whole, blocks `pycon` as a session at Python's prompt whose answers are compared, each document in a directory of its own which has what `examples/data` ships. In a fenced block `console` commands begin with `$ `, and
 the lines below are what they print; numbers that depend on the machine (seconds) may differ, and a line "..." stands for any number of
 lines. A comment before a block says what to expect:
 
@@ -10,6 +10,7 @@ lines. A comment before a block says what to expect:
     <!-- test: status 3 -->        ends with this status
 """
 import dataclasses
+import importlib.util
 import os
 import pathlib
 import re
@@ -181,11 +182,18 @@ class Place:
         text = "\n".join("\n".join(block.lines) for block in blocks_)
         return subprocess.run([sys.executable, "-c", text], cwd=self.directory, capture_output=True, text=True, timeout=300)
 
+    def session(self, blocks_):
+        """The faults of sessions at the prompt, which go on where the one before ended; "..." stands for anything."""
+        (self.directory / "session.txt").write_text("\n\n".join("\n".join(block.lines) for block in blocks_) + "\n", encoding="utf-8")
+        code = "import doctest; print(doctest.testfile('session.txt', False, optionflags=doctest.ELLIPSIS, encoding='utf-8').failed)"
+        done = subprocess.run([sys.executable, "-c", code], cwd=self.directory, capture_output=True, text=True, timeout=300)
+        return "" if done.stdout == "0\n" else done.stdout + done.stderr
+
 
 def run_document(path, place, long=False):
     """Runs the blocks of a document in order, those that are long or those that are not; returns faults. What long ones need of short ones is
     there: these are run first."""
-    faults, python = [], []
+    faults, python, session = [], [], []
     for block in blocks(path):
         if block.skipped or (block.long and not long):
             continue
@@ -194,7 +202,11 @@ def run_document(path, place, long=False):
             done = place.python(python)
             if done.returncode != 0:
                 faults.append(f"{block.where}: {done.stderr}")
+        if block.language == "pycon":
+            session.append(block)
         faults += filter(None, map(place.fault, commands(block)))
+    if session and importlib.util.find_spec("attractor") is not None:  # else built without the package
+        faults += [f"{session[0].where}: {fault}" for fault in [place.session(session)] if fault]
     return faults
 
 

@@ -2,10 +2,12 @@
 """Puts together what Sphinx reads: the documents as they stand in the repository (so that their links hold), and pages that are written from the
 program: reference, catalogue, glossary, C++ library.
 
-usage: stage.py SOURCE PROGRAM GALLERY XML     SOURCE: directory to make; GALLERY: what `attractor reproduce ID --out GALLERY/ID` left of each; XML: of doxygen
+usage: stage.py SOURCE PROGRAM GALLERY XML NOTEBOOKS
+SOURCE: directory to make; GALLERY: what `attractor reproduce ID --out GALLERY/ID` left of each; XML: of doxygen; NOTEBOOKS: pages of notebooks that were run
 """
 import collections
 import html
+import importlib.util
 import json
 import os
 import pathlib
@@ -156,13 +158,53 @@ def library(source, xml):
     return names
 
 
+def title_of(notebook):
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    return "".join(cells[0]["source"]).split("\n")[0].lstrip("# ")
+
+
+def python(source, notebooks):
+    """The package by autodoc, and the notebooks as they were run."""
+    head = "# Python\n\nHow to install and use it: [from Python](../docs/howto/python.md).\n"
+    if importlib.util.find_spec("attractor") is None:
+        write(source / "python/index.md", head + "\nThis site was made without the package: no reference and no notebooks here.\n")
+        return 0
+    import attractor
+    shutil.copytree(notebooks, source / "extra/python/notebooks", ignore=shutil.ignore_patterns("*.ipynb"))
+    files = sorted((ROOT / "python/notebooks").glob("*.ipynb"))
+    text = head + "\n## Notebooks, as they run\n\n"
+    text += "".join(f'- <a href="notebooks/{f.stem}.html">{html.escape(title_of(f))}</a>\n' for f in files)
+    commands = {c["name"] for c in attractor.commands.REGISTRY}
+    groups = {"Commands": [], "Blocks, flows and results": []}
+    for name in attractor.__all__:
+        value = getattr(attractor, name)
+        if not isinstance(value, type) and not callable(value):  # a family of commands
+            groups["Commands"] += [(f"{name}.{part}", f"attractor.commands.{name}.{part}") for part in sorted(vars(value))]
+        else:
+            groups["Commands" if name in commands else "Blocks, flows and results"].append((name, f"attractor.{name}"))
+    for heading, names in groups.items():
+        text += f"\n## {heading}\n\n"
+        for name, path in names:
+            value = attractor
+            for part in name.split("."):
+                value = getattr(value, part)
+            what = "autoexception" if isinstance(value, type) and issubclass(value, Exception) else "autoclass" if isinstance(value, type) else "autofunction"
+            if "." in name:  # members of a namespace: no module that autodoc could import
+                text += f"### {path[len('attractor.commands.'):]}\n\n```text\n{value.__doc__}\n```\n\n"
+            else:
+                members = ":members:\n" if what == "autoclass" else ""
+                text += f"```{{eval-rst}}\n.. {what}:: {path}\n" + (f"   {members}" if members else "") + "```\n\n"
+    write(source / "python/index.md", text)
+    return len(files)
+
+
 def main():
-    source, program, gallery, xml = (pathlib.Path(a).resolve() for a in sys.argv[1:])
+    source, program, gallery, xml, notebooks = (pathlib.Path(a).resolve() for a in sys.argv[1:])
     shutil.rmtree(source, ignore_errors=True)
     source.mkdir(parents=True)
     documents(source)
     print(f"{reference(source, program)} commands, {catalogue(source, program, gallery)} published results, {glossary(source)} symbols, "
-          f"{len(library(source, xml))} public headers")
+          f"{len(library(source, xml))} public headers, {python(source, notebooks)} notebooks")
 
 
 main()

@@ -37,7 +37,7 @@ def keep_pictures(notebook, name, directory):
 def keep_page(notebook, name, directory):
     from nbconvert import HTMLExporter
     directory.mkdir(parents=True, exist_ok=True)
-    page, _ = HTMLExporter().from_notebook_node(notebook)
+    page, _ = HTMLExporter(mathjax_url="", require_js_url="").from_notebook_node(notebook)
     (directory / f"{name}.html").write_text(page, encoding="utf-8")
     nbformat.write(notebook, directory / f"{name}.ipynb")
 

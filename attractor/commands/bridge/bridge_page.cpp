@@ -102,8 +102,8 @@ PageFigure token_pictures(const BridgeRecord& r) {
   for (const std::size_t k : report::telling_moments(all.view.scene.xyz, kPictures)) {
     const BridgeCheckpoint& c = r.checkpoints[k];
     record.snapshots.push_back(all.record.snapshots[k]);
-    titles.push_back(fmt::format("{},  β = {:.3g}:  {}", when(c.training.log_time), c.training.norm,
-                                 counted(c.end.clusters, "cluster")));
+    titles.push_back(  // what attention was then stands in the curves: a phone has no room for more
+        fmt::format("{}:  {}", when(c.training.log_time), counted(c.end.clusters, "cluster")));
   }
   FlowView view = flow_view(record);
   view.scene.palette = all.view.scene.palette;
