@@ -25,7 +25,8 @@ std::string usual(const Parameter& p) {
 }  // namespace
 
 Offer offer_of(const Parameter& p) {
-  if (is_one_of<lab::ArrayInput*, lab::WeightInput*, lab::ProblemInput*, lab::RunInput*>(p))
+  if (is_one_of<lab::ArrayInput*, lab::WeightInput*, lab::ProblemInput*, lab::RunInput*,
+                lab::ModelInput*, lab::ArchitectureInput*, lab::TextInput*>(p))
     return Offer::files;
   if (!is_one_of<std::string*, std::vector<std::string>*>(p)) return Offer::nothing;
   if (says(p, "file")) return Offer::files;

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import unittest
 
+DATA = pathlib.Path(__file__).resolve().parents[1] / "examples" / "data"
 PROGRAM = None  # path of the attractor program, the first argument of every test script
 
 

@@ -27,15 +27,17 @@ BELOW = {
     "mean_field": ["base", "space", "flow", "attention", "stability"],
     "noise": ["base", "flow", "attention", "stability", "mean_field"],
     "observe": ["base", "space", "solve", "flow", "tokens", "attention", "depth"],
-    "lab": ["base", "ranks", "space", "solve", "flow", "tokens", "attention", "depth", "training", "observe"],
+    "models": ["base", "kernels", "space", "tokens", "attention", "reductions", "long_context", "observe"],
+    "lab": ["base", "ranks", "space", "solve", "flow", "tokens", "attention", "depth", "training", "observe", "models"],
     "commands": ["base", "ranks", "report", "space", "flow", "tokens", "attention", "depth", "training", "reductions", "long_context",
-                 "stability", "mean_field", "noise", "observe", "lab"],
-    "files": ["base", "report", "training", "lab", "commands"],
+                 "stability", "mean_field", "noise", "observe", "models", "lab"],
+    "text": ["base", "models"],
+    "files": ["base", "report", "training", "models", "lab", "commands", "text"],
     "drawing": ["base", "report", "lab", "commands", "files"],
     "study": ["base", "ranks", "lab", "commands", "files"],
     # The public header: values in, values out; no files, figures or command lines.
     "attractor.hpp": ["base", "space", "solve", "flow", "tokens", "attention", "depth", "training", "reductions", "long_context",
-                      "stability", "mean_field", "noise", "observe", "lab"],
+                      "stability", "mean_field", "noise", "observe", "models", "lab"],
 }
 # Tests may look at what stands above the layer they test, never sideways between the two halves.
 FORBIDDEN_IN_TESTS = {"depth": ["training"], "training": ["depth"]}

@@ -18,6 +18,11 @@ VectorXd symmetric_eigenvalues(const MatrixXd& A) {
   return Symmetric(A, Eigen::EigenvaluesOnly).eigenvalues();
 }
 
+std::vector<std::complex<double>> general_eigenvalues(const MatrixXd& A) {
+  const Eigen::VectorXcd values = Eigen::EigenSolver<MatrixXd>(A, false).eigenvalues();
+  return {values.data(), values.data() + values.size()};
+}
+
 VectorXd tridiagonal_eigenvalues(const VectorXd& diagonal, const VectorXd& beside) {
   Symmetric solver;
   solver.computeFromTridiagonal(diagonal, beside, Eigen::EigenvaluesOnly);

@@ -9,7 +9,9 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <complex>
 #include <memory>
+#include <vector>
 
 namespace attractor {
 
@@ -21,6 +23,8 @@ struct SymmetricEigen {
 };
 SymmetricEigen symmetric_eigen(const Eigen::MatrixXd& A);
 Eigen::VectorXd symmetric_eigenvalues(const Eigen::MatrixXd& A);
+/// Of any square matrix, in no order.
+std::vector<std::complex<double>> general_eigenvalues(const Eigen::MatrixXd& A);
 /// Of the symmetric tridiagonal matrix with this diagonal and the entries beside it.
 Eigen::VectorXd tridiagonal_eigenvalues(const Eigen::VectorXd& diagonal,
                                         const Eigen::VectorXd& beside);

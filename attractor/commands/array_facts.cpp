@@ -115,6 +115,41 @@ const Row kOwnFlow[] = {
     {"/positions", {"time", "token", "axis"}, "", "every point"},
 };
 
+const Row kInspect[] = {
+    {"/states/histogram",
+     {"text", "state", "bin"},
+     "",
+     "fractions of pairs in equal bins of the cosine on [-1, 1]"},
+    {"/states/*", {"text", "state"}, "", "tokens before the first layer and after each"},
+    {"/layers/time", {"text", "layer"}, kTimeUnit, "time that the theory's attention would need"},
+    {"/layers/entropy", {"text", "layer"}, "nat"},
+    {"/layers/turn", {"text", "layer"}, "rad", "by how much attention turns a token"},
+    {"/layers/hidden_turn", {"text", "layer"}, "rad", "by how much feed-forward turns a token"},
+    {"/layers/growth", {"text", "layer", "exponent"}, "nat", "of small changes of directions"},
+    {"/layers/*", {"text", "layer"}},
+    {"/first_text/regulation", {"layer", "token"}, "", "speed regulation s of each token"},
+    {"/heads/beta",
+     {"text", "layer", "head"},
+     "",
+     "slope of logits against cosines of their tokens"},
+    {"/heads/entropy", {"text", "layer", "head"}, "nat"},
+    {"/heads/*", {"text", "layer", "head"}},
+    {"/spectra/*", {"own_layer", "head", "eigenvalue"}},
+    {"/clusters/labels", {"state", "token"}, "", "cluster of each token of the first text"},
+    {"/clusters/pieces", {"token"}, "", "tokens of the first text"},
+    {"/clusters/linkage",
+     {"merge", "merge_column"},
+     "",
+     "SciPy's linkage: two clusters, the layer they join at, tokens"},
+    {"/baseline/*", {"state", "band"}, "", "mean and its interval"},
+    {"/nulls/shuffled/cosine", {"draw", "state"}},
+    {"/nulls/shuffled/*", {"draw", "layer"}},
+    {"/nulls/redrawn/cosine", {"draw", "state"}},
+    {"/nulls/redrawn/*", {"draw", "layer"}},
+    {"/by_layer/*", {"state"}, "", "mean over texts"},
+    {"/texts", {"text"}},
+};
+
 // Of commands that answer one question, only what stands in no table.
 const Row kAnswer[] = {
     {"/labels", {"point"}, "", "cluster of each point"},
@@ -126,6 +161,7 @@ std::span<const Row> rows_of(std::string_view format) {
   if (format.starts_with("attractor select")) return kSelect;
   if (format.starts_with("attractor bridge")) return kBridge;
   if (format.starts_with("attractor own flow")) return kOwnFlow;
+  if (format.starts_with("attractor inspect")) return kInspect;
   return kAnswer;
 }
 

@@ -9,9 +9,19 @@
 
 #include "attractor/commands/registry.hpp"
 #include "attractor/report/collected_arrays.hpp"
+#include "tests/support/random_model.hpp"
 
 namespace attractor::lab {
 namespace {
+
+/// What would be read from files.
+void set_model(const ParameterList& list) {
+  *std::get<ModelInput*>(find(list, "model").target) = {
+      .name = "random",
+      .model =
+          std::make_shared<const models::Model>(models::random_model(models::Family::albert, 3))};
+  *std::get<TextInput*>(find(list, "text").target) = TextInput("1 2 3 4 5\n6 7 8 9\n");
+}
 
 std::unique_ptr<CollectedArrays> arrays_of(const std::string& command, const Settings& settings,
                                            std::string& format) {
@@ -19,6 +29,7 @@ std::unique_ptr<CollectedArrays> arrays_of(const std::string& command, const Set
   const std::unique_ptr<Request> request = request_of(found, settings), usual = found.make();
   std::vector<std::string> given;
   for (const auto& [name, text] : settings) given.push_back(name);
+  if (command == "inspect") set_model(request->parameters());
   prepare(*request, given);
   const Result result = request->run({});
   format = result.format;
@@ -65,6 +76,7 @@ const Example kExamples[] = {
     {"bridge",
      {{"data", "example:authors-like"}, {"log10-time", "3"}, {"tokens", "10"}, {"time", "1"}}},
     {"stability", {{"dim", "2"}, {"beta", "4"}}},
+    {"inspect", {{"ids", "true"}, {"depth", "3"}}},
 };
 
 TEST(ArrayFacts, EveryDimensionOfEveryArrayHasANameOfOneLength) {

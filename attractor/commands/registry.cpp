@@ -26,13 +26,14 @@ Command phase_command();
 Command cluster_command();
 Command compare_command();
 Command measure_command();
+Command inspect_command();
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> all = {
       flow_command(),     select_command(),    bridge_command(),     equiangular_command(),
       pair_command(),     regular_command(),   stability_command(),  context_command(),
       forecast_command(), meanfield_command(), stationary_command(), phase_command(),
-      cluster_command(),  compare_command(),   measure_command(),
+      cluster_command(),  compare_command(),   measure_command(),    inspect_command(),
   };
   return all;
 }

@@ -18,9 +18,10 @@ namespace fs = std::filesystem;
 /// Gives inputs that have no file the name of one for a while, so that run.toml can repeat the run.
 class NamedInputs {
  public:
-  NamedInputs(const ParameterList& list, const fs::path& directory) {
+  NamedInputs(const ParameterList& list, const fs::path& directory)
+      : directory_(fs::absolute(directory) / "inputs") {
     for (const Parameter& p : list) {
-      const fs::path place = fs::absolute(directory) / "inputs" / p.name;
+      const fs::path place = directory_ / p.name;
       if (auto* const* x = std::get_if<ArrayInput*>(&p.target)) name(**x, place);
       if (auto* const* x = std::get_if<WeightInput*>(&p.target)) name((*x)->given, place);
       if (auto* const* x = std::get_if<ProblemInput*>(&p.target))
@@ -28,21 +29,27 @@ class NamedInputs {
           (*x)->name = place.string() + ".h5";
           problem_ = *x;
         }
+      if (auto* const* x = std::get_if<TextInput*>(&p.target))
+        if ((*x)->text && (*x)->name.empty()) {
+          (*x)->name = place.string() + ".txt";
+          texts_.push_back(*x);
+        }
     }
   }
   ~NamedInputs() {
     for (ArrayInput* input : arrays_) input->name.clear();
     if (problem_ != nullptr) problem_->name.clear();
+    for (TextInput* input : texts_) input->name.clear();
   }
   NamedInputs(const NamedInputs&) = delete;
   NamedInputs& operator=(const NamedInputs&) = delete;
 
   void write() const {
-    if (problem_ == nullptr && arrays_.empty()) return;
-    const fs::path first = problem_ != nullptr ? problem_->name : arrays_[0]->name;
-    make_directory(first.parent_path());
+    if (problem_ == nullptr && arrays_.empty() && texts_.empty()) return;
+    make_directory(directory_);
     for (const ArrayInput* input : arrays_) write_npy(input->name, *input->array);
     if (problem_ != nullptr) training::write_problem(*problem_->problem, problem_->name);
+    for (const TextInput* input : texts_) write_file(input->name, *input->text);
   }
 
  private:
@@ -52,7 +59,9 @@ class NamedInputs {
     arrays_.push_back(&input);
   }
 
+  fs::path directory_;
   std::vector<ArrayInput*> arrays_{};
+  std::vector<TextInput*> texts_{};
   ProblemInput* problem_ = nullptr;
 };
 

@@ -16,6 +16,8 @@
 #include "attractor/base/error.hpp"
 #include "attractor/files/hdf5.hpp"
 #include "attractor/files/npy.hpp"
+#include "attractor/files/npz.hpp"
+#include "attractor/files/safetensors.hpp"
 
 namespace attractor {
 namespace {
@@ -48,34 +50,46 @@ bool begins_like_npy(const std::string& file) {
 }
 
 std::string listed(std::span<const std::string> names) {
-  if (names.empty()) return "no numeric dataset";
+  if (names.empty()) return "no array of numbers";
   const auto shown = names.first(std::min(names.size(), kListedNames));
   return fmt::format(
       "{}{}", fmt::join(shown, ", "),
       names.size() > shown.size() ? fmt::format(" and {} more", names.size() - shown.size()) : "");
 }
 
-std::string choose_dataset(const Hdf5Reader& reader, const std::string& file) {
-  const std::vector<std::string> names = reader.datasets();
+std::string choose_name(const std::vector<std::string>& names, const std::string& file) {
   if (names.size() == 1) return names.front();
   std::vector<std::string> named;
   std::ranges::copy_if(names, std::back_inserter(named), [](const std::string& path) {
-    return path.ends_with("/tokens") || path.ends_with("/positions");
+    const std::string last = path.substr(path.rfind('/') + 1);
+    return last == "tokens" || last == "positions";
   });
   if (named.size() == 1) return named.front();
   throw Error(
-      fmt::format("{}: name one dataset as {}:/path; the file has {}", file, file, listed(names)));
+      fmt::format("{}: name one array as {}:/name; the file has {}", file, file, listed(names)));
 }
 
 Array read_hdf5(const Place& place) {
   const Hdf5Reader reader(place.file);
   const std::string dataset =
-      place.dataset.empty() ? choose_dataset(reader, place.file) : place.dataset;
+      place.dataset.empty() ? choose_name(reader.datasets(), place.file) : place.dataset;
   if (!reader.exists(dataset))
     throw Error(fmt::format("{}: has no dataset {}; the file has {}", place.file, dataset,
                             listed(reader.datasets())));
   Array array = reader.read(dataset);
   return {std::move(array.shape), std::move(array.data)};
+}
+
+/// Archives without folders: their names have no slash.
+template <class Archive, class Read>
+Array read_member(const Archive& archive, const Place& place, const Read& read) {
+  const std::vector<std::string> names = archive.names();
+  if (place.dataset.empty()) return read(choose_name(names, place.file));
+  const std::string wanted = place.dataset.substr(1);
+  if (std::find(names.begin(), names.end(), wanted) == names.end())
+    throw Error(
+        fmt::format("{}: has no array {}; the file has {}", place.file, wanted, listed(names)));
+  return read(wanted);
 }
 
 }  // namespace
@@ -92,8 +106,16 @@ Array read_array(const std::string& spec) {
     throw Error(fmt::format("{}: an .npy file holds a single array; leave out :{}", place.file,
                             place.dataset));
   }
-  if (!is_hdf5(place.file)) throw Error(fmt::format("{} is neither .npy nor HDF5", place.file));
-  return read_hdf5(place);
+  if (is_hdf5(place.file)) return read_hdf5(place);
+  if (is_zip(place.file)) {
+    const Npz archive(place.file);
+    return read_member(archive, place, [&](const std::string& name) { return archive.read(name); });
+  }
+  if (is_safetensors(place.file)) {
+    const Safetensors file(place.file);
+    return read_member(file, place, [&](const std::string& name) { return file.array(name); });
+  }
+  throw Error(fmt::format("{} is neither .npy, .npz, safetensors nor HDF5", place.file));
 }
 
 }  // namespace attractor

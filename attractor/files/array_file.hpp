@@ -1,7 +1,7 @@
-// Arrays given by the user: "file.npy", "file.h5" or "file.h5:/path/to/dataset". The content
-// decides what a file is, not its name. Without a path an HDF5 file must hold exactly one numeric
-// dataset, or exactly one called tokens or positions. Every refusal is an Error that names the
-// file.
+// Arrays given by the user: "file.npy", "file.h5" or "file.h5:/path/to/dataset", "file.npz:/name",
+// "file.safetensors:/name". The content decides what a file is, not its name. Without a name a file
+// of several arrays must hold exactly one of numbers, or exactly one called tokens or positions.
+// Every refusal is an Error that names the file.
 #pragma once
 
 #include <string>

@@ -96,7 +96,7 @@ TEST_F(ArrayFile, ListsAtMostEightNames) {
 
 TEST_F(ArrayFile, RefusesHdf5WithoutNumbers) {
   const std::string file = hdf5({});
-  EXPECT_SAYS(refusal([&] { read_array(file); }), "the file has no numeric dataset");
+  EXPECT_SAYS(refusal([&] { read_array(file); }), "the file has no array of numbers");
 }
 
 TEST_F(ArrayFile, RefusesMissingDataset) {
@@ -121,12 +121,14 @@ TEST_F(ArrayFile, RefusesFolder) {
 
 TEST_F(ArrayFile, RefusesOtherContent) {
   write_file(path("x.npy"), "1, 2, 3\n");
-  EXPECT_SAYS(refusal([&] { read_array(path("x.npy")); }), "x.npy is neither .npy nor HDF5");
+  EXPECT_SAYS(refusal([&] { read_array(path("x.npy")); }),
+              "x.npy is neither .npy, .npz, safetensors nor HDF5");
 }
 
 TEST_F(ArrayFile, RefusesEmptyFile) {
   write_file(path("x.npy"), "");
-  EXPECT_SAYS(refusal([&] { read_array(path("x.npy")); }), "x.npy is neither .npy nor HDF5");
+  EXPECT_SAYS(refusal([&] { read_array(path("x.npy")); }),
+              "x.npy is neither .npy, .npz, safetensors nor HDF5");
 }
 
 TEST_F(ArrayFile, RefusesTruncatedHdf5) {

@@ -18,14 +18,20 @@ namespace attractor::lab {
 namespace fs = std::filesystem;
 namespace {
 
-/// The file itself, or what a directory of arrays holds; by name.
+/// Arrays of a problem, or weights, configuration and tokenizer of a model.
+bool is_data(const fs::path& file, bool of_model) {
+  const std::string kind = file.extension().string();
+  if (kind == ".npy" || kind == ".txt") return true;
+  return of_model && (kind == ".safetensors" || kind == ".onnx" || kind == ".json");
+}
+
+/// The file itself, or what a directory of arrays or a model holds; by name.
 std::vector<fs::path> parts(const std::string& name) {
   if (!fs::is_directory(name)) return {file_of(name)};
+  const bool of_model = fs::exists(fs::path(name) / "config.json");
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(name))
-    if (entry.is_regular_file() &&
-        (entry.path().extension() == ".npy" || entry.path().extension() == ".txt"))
-      files.push_back(entry.path());
+    if (entry.is_regular_file() && is_data(entry.path(), of_model)) files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   return files;
 }

@@ -1,7 +1,7 @@
 // What the input files of a run held when it began. A run that goes on reads them again; if one has
 // changed since, the answer would belong neither to the old data nor to the new, so the run is
 // refused. A fingerprint is a checksum of the bytes of a file, of the whole file for one dataset in
-// it, and of all .npy and .txt files of a directory.
+// it, of all .npy and .txt files of a directory, and of weights and JSON files if it holds a model.
 #pragma once
 
 #include <string>

@@ -5,8 +5,11 @@
 #include <filesystem>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/file.hpp"
 #include "attractor/files/array_file.hpp"
 #include "attractor/files/hdf5.hpp"
+#include "attractor/files/model_config.hpp"
+#include "attractor/files/model_file.hpp"
 #include "attractor/files/problem_file.hpp"
 #include "attractor/lab/select/example_parameters.hpp"
 
@@ -22,6 +25,9 @@ struct FileName {
   std::string operator()(WeightInput* x) const { return x->given.name; }
   std::string operator()(ProblemInput* x) const { return is_example(x->name) ? "" : x->name; }
   std::string operator()(RunInput* x) const { return x->name; }
+  std::string operator()(ModelInput* x) const { return x->name; }
+  std::string operator()(ArchitectureInput* x) const { return x->name; }
+  std::string operator()(TextInput* x) const { return x->name; }
   template <class T>
   std::string operator()(const T&) const {
     return "";
@@ -50,6 +56,23 @@ struct Load {
     const Hdf5Reader file(fs::is_directory(given) ? given / "result.h5" : given);
     for (const char* path : {"/snapshots/positions", "/snapshots/log10_time", "/snapshots/norms"})
       if (file.exists(path)) x->arrays.emplace(path, file.read(path));
+  }
+  void operator()(ModelInput* x) const {
+    if (x->name.empty() || x->model) return;
+    LoadedModel loaded = read_model(place(x->name));
+    x->model = std::move(loaded.model);
+    x->tokenizer = std::move(loaded.tokenizer);
+  }
+  void operator()(ArchitectureInput* x) const {
+    if (x->name.empty() || x->architecture) return;
+    fs::path given = place(x->name);
+    if (fs::is_directory(given)) given /= "config.json";
+    x->architecture = std::make_shared<const models::Architecture>(read_model_config(given));
+  }
+  void operator()(TextInput* x) const {
+    constexpr std::size_t kMostText = std::size_t{64} << 20;
+    if (x->name.empty() || x->text) return;
+    x->text = std::make_shared<const std::string>(read_file(place(x->name), kMostText));
   }
   template <class T>
   void operator()(const T&) const {}

@@ -18,6 +18,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
+#include "attractor/files/number_format.hpp"
 
 namespace attractor {
 namespace {
@@ -73,7 +74,7 @@ std::string_view kind_name(char kind) {
 ElementType parse_type(std::string_view descr, std::string_view name) {
   const auto refuse = [&](std::string_view what) {
     throw Error(
-        fmt::format("{}: dtype '{}' {}; allowed are f4, f8, i1, i2, i4, i8, u1, u2, u4 "
+        fmt::format("{}: dtype '{}' {}; allowed are f2, f4, f8, i1, i2, i4, i8, u1, u2, u4 "
                     "and u8 with byte order < or >",
                     name, shown(descr), what));
   };
@@ -83,8 +84,7 @@ ElementType parse_type(std::string_view descr, std::string_view name) {
   if (std::string_view("<>|=").find(order) == std::string_view::npos) refuse("is not a dtype");
   if (kind != 'f' && kind != 'i' && kind != 'u') refuse(fmt::format("holds {}", kind_name(kind)));
   const std::string_view digit = descr.substr(2);
-  const bool known =
-      digit == "4" || digit == "8" || (kind != 'f' && (digit == "1" || digit == "2"));
+  const bool known = digit == "2" || digit == "4" || digit == "8" || (kind != 'f' && digit == "1");
   if (!known) refuse("has an unsupported size");
   const auto size = static_cast<std::size_t>(digit[0] - '0');
   if (order == '|' && size > 1) refuse("lacks a byte order");
@@ -286,8 +286,15 @@ std::vector<double> decode_as(std::span<const std::byte> bytes, bool swapped) {
   return out;
 }
 
+std::vector<double> decode_halves(std::span<const std::byte> bytes, bool swapped) {
+  std::vector<double> out = decode_as<std::uint16_t>(bytes, swapped);
+  for (double& x : out) x = static_cast<double>(half_to_float(static_cast<std::uint16_t>(x)));
+  return out;
+}
+
 std::vector<double> decode(std::span<const std::byte> bytes, ElementType type) {
   const bool is_signed = type.kind == 'i';
+  if (type.kind == 'f' && type.size == 2) return decode_halves(bytes, type.swapped);
   if (type.kind == 'f')
     return type.size == 4 ? decode_as<float>(bytes, type.swapped)
                           : decode_as<double>(bytes, type.swapped);

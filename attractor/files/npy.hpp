@@ -1,5 +1,5 @@
 // NumPy's .npy format, versions 1.0 to 3.0: one array of numbers in one file.
-// Read: floats of 4 and 8 bytes, integers of 1, 2, 4 and 8 bytes, either byte order, row- or
+// Read: floats of 2, 4 and 8 bytes, integers of 1, 2, 4 and 8 bytes, either byte order, row- or
 // column-major, rank 0 to 8; everything becomes row-major doubles (integers beyond 2^53 round).
 // Refused: objects, complex numbers, strings, structured types, and any file whose size is not
 // exactly what its header promises; sizes are compared before memory is taken. NaN passes: callers

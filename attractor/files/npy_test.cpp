@@ -225,7 +225,7 @@ TEST(Npy, RefusesOtherTypes) {
   EXPECT_SAYS(says("|V8"), "raw records");
   EXPECT_SAYS(says("|b1"), "booleans");
   EXPECT_SAYS(says("<M8[ns]"), "times");
-  EXPECT_SAYS(says("<f2"), "unsupported size");
+  EXPECT_SAYS(says("<f1"), "unsupported size");
   EXPECT_SAYS(says("<f16"), "unsupported size");
   EXPECT_SAYS(says("<i3"), "unsupported size");
   EXPECT_SAYS(says("|f8"), "lacks a byte order");
@@ -287,6 +287,14 @@ TEST(Npy, RefusesMissingFile) {
 
 TEST(Npy, RefusesToWriteWhereItCannot) {
   EXPECT_THROW(write_npy("/nowhere/x.npy", {{1}, {1}}), Error);
+}
+
+TEST(Npy, ReadsHalvesInEitherOrder) {
+  // 1, -2, the smallest number above 0, the largest one.
+  const Array little = parse(npy(header("<f2", "(4,)"), "\x00\x3c\x00\xc0\x01\x00\xff\x7b"s));
+  const Array big = parse(npy(header(">f2", "(4,)"), "\x3c\x00\xc0\x00\x00\x01\x7b\xff"s));
+  EXPECT_EQ(little.data, (std::vector<double>{1, -2, 0x1p-24, 65504}));
+  EXPECT_EQ(big.data, little.data);
 }
 
 }  // namespace

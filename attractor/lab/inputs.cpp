@@ -29,4 +29,21 @@ const training::Problem& ProblemInput::get() const {
   return *problem;
 }
 
+const models::Model& ModelInput::get() const {
+  if (!given())
+    throw Error("the model is missing; name a folder with config.json, or a file of weights");
+  if (!model) not_loaded(name);
+  return *model;
+}
+
+const models::Architecture& ArchitectureInput::get() const {
+  if (!architecture) not_loaded(name);
+  return *architecture;
+}
+
+const std::string& TextInput::get() const {
+  if (!text) not_loaded(name);
+  return *text;
+}
+
 }  // namespace attractor::lab

@@ -17,6 +17,11 @@
 namespace attractor::training {
 struct Problem;
 }
+namespace attractor::models {
+struct Architecture;
+struct Model;
+class Tokenizer;
+}  // namespace attractor::models
 
 namespace attractor::lab {
 
@@ -87,6 +92,37 @@ struct RunInput {
   std::map<std::string, Array> arrays{};
 
   bool has(const std::string& path) const { return arrays.count(path) > 0; }
+};
+
+/// A trained model with its tokenizer: itself, or the file or folder it is in.
+struct ModelInput {
+  std::string name{};
+  std::shared_ptr<const models::Model> model{};
+  std::shared_ptr<const models::Tokenizer> tokenizer{};  // null: texts are numbers of tokens
+
+  bool given() const { return model != nullptr || !name.empty(); }
+  /// Throws Error if there is none or it was not loaded.
+  const models::Model& get() const;
+};
+
+/// What a model is made of, without its weights: itself, or the config.json that says it.
+struct ArchitectureInput {
+  std::string name{};
+  std::shared_ptr<const models::Architecture> architecture{};
+
+  bool given() const { return architecture != nullptr || !name.empty(); }
+  const models::Architecture& get() const;
+};
+
+/// A text: itself, or the file it is in.
+struct TextInput {
+  std::string name{};
+  std::shared_ptr<const std::string> text{};
+
+  TextInput() = default;
+  TextInput(std::string given) : text(std::make_shared<const std::string>(std::move(given))) {}
+  bool given() const { return text != nullptr || !name.empty(); }
+  const std::string& get() const;
 };
 
 }  // namespace attractor::lab

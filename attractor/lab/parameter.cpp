@@ -47,6 +47,9 @@ bool in_range(const Parameter& p, double x) {
   return (p.above_least ? x > p.least : x >= p.least) && (p.below_most ? x < p.most : x <= p.most);
 }
 
+constexpr std::string_view kArrayFiles =
+    ".npy, .npz[:/name], .safetensors[:/name] or HDF5[:/dataset]";
+
 /// A word for a file, not for a kind that does not exist.
 bool looks_like_file(std::string_view text) { return text.find_first_of("./:") != text.npos; }
 
@@ -189,6 +192,15 @@ struct Writer {
     return x->problem && x->name.empty() ? "(a problem)" : x->name;
   }
   std::string operator()(const RunInput* x) const { return x->name; }
+  std::string operator()(const ModelInput* x) const {
+    return x->model && x->name.empty() ? "(a model)" : x->name;
+  }
+  std::string operator()(const ArchitectureInput* x) const {
+    return x->architecture && x->name.empty() ? "(an architecture)" : x->name;
+  }
+  std::string operator()(const TextInput* x) const {
+    return x->text && x->name.empty() ? "(a text)" : x->name;
+  }
 };
 
 }  // namespace
@@ -312,8 +324,12 @@ std::string Parameter::allowed() const {
     return fmt::format("{}", fmt::join(all, ", "));
   }
   if (std::holds_alternative<WeightInput*>(target))
-    return fmt::format("{}, or a file: .npy or HDF5[:/dataset]", fmt::join(choices, ", "));
-  if (std::holds_alternative<ArrayInput*>(target)) return ".npy or HDF5[:/dataset]";
+    return fmt::format("{}, or a file: {}", fmt::join(choices, ", "), kArrayFiles);
+  if (std::holds_alternative<ArrayInput*>(target)) return std::string(kArrayFiles);
+  if (std::holds_alternative<ModelInput*>(target))
+    return "a folder with config.json, .safetensors, .onnx, or a file of llama2.c";
+  if (std::holds_alternative<ArchitectureInput*>(target)) return "a config.json";
+  if (std::holds_alternative<TextInput*>(target)) return "a file of text";
   if (!choices.empty()) return fmt::format("{}", fmt::join(choices, ", "));
   if (is_flag()) return "true, false";
   if (std::holds_alternative<std::string*>(target)) return "text";

@@ -46,7 +46,8 @@ struct Parameter {
   using Target =
       std::variant<double*, std::uint64_t*, std::string*, bool*, std::optional<double>*,
                    std::optional<std::uint64_t>*, Numbers*, Rows*, std::vector<std::string>*,
-                   EnumSlot, ArrayInput*, WeightInput*, ProblemInput*, RunInput*>;
+                   EnumSlot, ArrayInput*, WeightInput*, ProblemInput*, RunInput*, ModelInput*,
+                   ArchitectureInput*, TextInput*>;
 
   std::string name;   // as on the command line, without dashes
   std::string group;  // heading in --help

@@ -20,6 +20,9 @@ struct KindOf {
   std::string operator()(const WeightInput*) const { return "weights"; }
   std::string operator()(const ProblemInput*) const { return "problem"; }
   std::string operator()(const RunInput*) const { return "run"; }
+  std::string operator()(const ModelInput*) const { return "model"; }
+  std::string operator()(const ArchitectureInput*) const { return "architecture"; }
+  std::string operator()(const TextInput*) const { return "text"; }
 };
 
 /// Numbers as numbers, infinity as "inf"; null: nothing, or left to the program.

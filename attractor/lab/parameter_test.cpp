@@ -500,7 +500,7 @@ TEST(FileParameter, KeepsItsNameUntilItIsLoaded) {
   ArrayInput tokens;
   ParameterList l;
   const Parameter& p = l.add("tokens-file", tokens, "");
-  EXPECT_EQ(p.allowed(), ".npy or HDF5[:/dataset]");
+  EXPECT_EQ(p.allowed(), ".npy, .npz[:/name], .safetensors[:/name] or HDF5[:/dataset]");
   EXPECT_EQ(p.text(), "");
   EXPECT_FALSE(tokens.given());
   p.set("a b.h5:/x");
@@ -554,7 +554,8 @@ TEST(WeightParameter, IsAKindOrAFile) {
   EXPECT_TRUE(value.identity());
   for (const char* text : {"gauss", "Goe", "goe ", "file", "b@d"}) expect_refused(p, text);
   EXPECT_EQ(p.allowed(),
-            "identity, gaussian, goe, wigner, orthogonal, psd, qk, minus-qk, or a file: .npy or "
+            "identity, gaussian, goe, wigner, orthogonal, psd, qk, minus-qk, or a file: .npy, "
+            ".npz[:/name], .safetensors[:/name] or "
             "HDF5[:/dataset]");
 }
 
@@ -568,7 +569,8 @@ TEST(WeightParameter, AmongSomeTakesNoOthers) {
   EXPECT_EQ(refusal([&] { p.check_value(); }), "");
   query = WeightKind::qk;
   EXPECT_EQ(refusal([&] { p.check_value(); }),
-            "query = 'qk' is not allowed; allowed: identity, goe, or a file: .npy or "
+            "query = 'qk' is not allowed; allowed: identity, goe, or a file: .npy, .npz[:/name], "
+            ".safetensors[:/name] or "
             "HDF5[:/dataset]");
 }
 

@@ -12,10 +12,10 @@ throw     False: a run that could not deliver, or was interrupted, returns its R
 commands.pyi, which editors and mypy read, is made from the same list (tools/python_stubs.py).
 """
 import difflib
-import inspect
 import json
 import math
 import shlex
+from inspect import Parameter, Signature
 from types import SimpleNamespace
 from typing import Any, Callable, Dict, List
 
@@ -61,11 +61,11 @@ def convert(value: Any) -> Any:
     return value
 
 
-def signature(parameters: List[Dict[str, Any]], more: Dict[str, Any]) -> inspect.Signature:
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    every = [inspect.Parameter(python_name(p["name"]), keyword, default=default(p)) for p in parameters]
-    every += [inspect.Parameter(name, keyword, default=value) for name, value in more.items()]
-    return inspect.Signature(every)
+def signature(parameters: List[Dict[str, Any]], more: Dict[str, Any]) -> Signature:
+    keyword = Parameter.KEYWORD_ONLY
+    every = [Parameter(python_name(p["name"]), keyword, default=default(p)) for p in parameters]
+    every += [Parameter(name, keyword, default=value) for name, value in more.items()]
+    return Signature(every)
 
 
 def parameter_help(parameters: List[Dict[str, Any]]) -> str:

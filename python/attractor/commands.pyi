@@ -1,6 +1,6 @@
 # Made by tools/python_stubs.py from the list of parameters that the program has; do not edit.
-import inspect
 import os
+from inspect import Signature
 from typing import Any, Callable, Dict, List, Literal, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy.typing as npt
@@ -19,7 +19,7 @@ def python_name(name: str) -> str: ...
 def default(parameter: Dict[str, Any]) -> Any: ...
 def settings(parameters: List[Dict[str, Any]], given: Dict[str, Any], what: str, more: Any = ...) -> Dict[str, Any]: ...
 def convert(value: Any) -> Any: ...
-def signature(parameters: List[Dict[str, Any]], more: Dict[str, Any]) -> inspect.Signature: ...
+def signature(parameters: List[Dict[str, Any]], more: Dict[str, Any]) -> Signature: ...
 def parameter_help(parameters: List[Dict[str, Any]]) -> str: ...
 def example(line: str) -> str: ...
 def own_keywords(command: Dict[str, Any]) -> Dict[str, Any]: ...
@@ -319,6 +319,40 @@ def measure(
         throw: bool = ...,
 ) -> Result:
     """Observables of tokens from a file: energy, clusters, cosines, rank, entropy."""
+    ...
+
+def inspect(
+        *,
+        model: Optional[File] = ...,
+        text: Optional[Union[File, Sequence[str]]] = ...,
+        ids: bool = ...,
+        texts: int = ...,
+        length: int = ...,
+        special: bool = ...,
+        write: int = ...,
+        states: Optional[Union[File, npt.ArrayLike]] = ...,
+        attention: Optional[Union[File, npt.ArrayLike]] = ...,
+        no_feed_forward: bool = ...,
+        no_attention: bool = ...,
+        identity_values: bool = ...,
+        iterate: Optional[int] = ...,
+        depth: int = ...,
+        beta_scale: float = ...,
+        mask: Literal["as-trained", "full", "causal"] = ...,
+        baseline: Optional[Union[File, Sequence[str]]] = ...,
+        baseline_sentences: int = ...,
+        nulls: int = ...,
+        null_texts: int = ...,
+        cluster_cosine: float = ...,
+        exponents: int = ...,
+        level: float = ...,
+        seed: int = ...,
+        states_out: Optional[str] = ...,
+        attention_out: Optional[str] = ...,
+        progress: Progress = ...,
+        throw: bool = ...,
+) -> Result:
+    """A trained model on the theory's map: cosines, clusters, beta, effective times."""
     ...
 
 class reduce:

@@ -73,8 +73,8 @@ class Simulation:
     """
 
     def __init__(self, **keywords: Any) -> None:
-        self._keywords = {k: np.array(v) if isinstance(v, np.ndarray) else v for k, v in keywords.items()}
         self._stepped = _core.Stepped(settings(_SIMULATION, keywords, "Simulation"))
+        self._keywords = {k: np.array(v) if isinstance(v, np.ndarray) else v for k, v in keywords.items()}  # a copy of what was taken
         self.status = "complete"  #: how the last step ended; collapsed: one cluster is left
 
     def _moved(self, status: str, throw: bool) -> "Simulation":

@@ -284,10 +284,11 @@ class Result(Mapping[str, Any]):
 
     def to_pandas(self, group: Optional[str] = None) -> "pandas.DataFrame":
         """A DataFrame of one group of columns: that of the name, else the series over time (indexed by it), else the first
-        table; without any, one row of the values."""
+        group that has columns; without any, one row of the values."""
         import pandas
         tables = {k: v for k, v in self._tree.items() if isinstance(v, Group)}
-        name = group if group is not None else "series" if "series" in tables else next(iter(tables), "")
+        with_columns = (k for k, v in tables.items() if any(np.ndim(x) == 1 for x in v.values() if not isinstance(x, Group)))
+        name = group if group is not None else "series" if "series" in tables else next(with_columns, "")
         if not name:
             return pandas.DataFrame([{k: v for k, v in self._values.items() if not isinstance(v, (list, dict))}])
         if name not in tables:

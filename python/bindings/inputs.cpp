@@ -219,6 +219,15 @@ struct Setter {
     });
     x->name = "the run";
   }
+  void operator()(lab::TextInput* x) const {  // a text is the name of a file; a list, its lines
+    if (!py::isinstance<py::list>(value) && !py::isinstance<py::tuple>(value)) refuse();
+    std::string lines;
+    for (const py::handle line : value) {
+      if (!py::isinstance<py::str>(line)) refuse();
+      lines += text(line, p.name) + '\n';
+    }
+    *x = lab::TextInput(std::move(lines));
+  }
   template <class T>
   void operator()(const T&) const {
     refuse();

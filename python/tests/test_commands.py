@@ -175,6 +175,25 @@ def test_a_run_with_arrays_is_saved_so_that_the_program_repeats_it(program, tmp_
     assert program("select", "--config", tmp_path / "select/run.toml", "--quiet").returncode == 0
 
 
+def test_a_list_of_texts_is_a_file_with_a_line_for_each(program, tmp_path):
+    data = ROOT / "examples" / "data"
+    file = attractor.inspect(model=data / "model.bin", text=data / "texts.txt", nulls=1)
+    listed = attractor.inspect(model=data / "model.bin", text=(data / "texts.txt").read_text(encoding="utf-8").splitlines(), nulls=1)
+    listed.save(tmp_path / "python", figures=False)
+    done = program("inspect", "--config", tmp_path / "python/run.toml", "--out", tmp_path / "again", "--quiet", "--no-figures")
+    assert done.returncode == 0, done.stderr
+    again = attractor.load(tmp_path / "again")
+    for path, array in file.arrays.items():
+        np.testing.assert_array_equal(listed.arrays[path], array)
+        if not isinstance(array, list):
+            np.testing.assert_array_equal(again.arrays[path], array)
+    assert file.dims("states/mean_cosine") == ("text", "state") and file.dims("heads/beta") == ("text", "layer", "head")
+    assert list(file.to_pandas().layer) == [0, 1, 2, 3]
+    for text in ([1, 2], {"a"}, ["a", None], ["\ud800"]):
+        with pytest.raises(ValueError, match="text"):
+            attractor.inspect(model=data / "model.bin", text=text)
+
+
 def test_problems_go_in_as_arrays(rng):
     named = attractor.select(data="example:multi,seed=3", steps=100)
     given = attractor.select(data=attractor.problem("multi", seed=3), steps=100)

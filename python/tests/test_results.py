@@ -50,7 +50,8 @@ def test_xarray_has_dimensions_units_and_meanings(collapse):
     lambda: attractor.cluster(points=np.random.default_rng(0).normal(size=(60, 2)), bandwidth=0.5),
     lambda: attractor.flow(tokens=8, heads=2, query="gaussian", key="gaussian", norm="pre", redraw=1, time=2),
     lambda: attractor.measure(tokens=np.eye(3)), lambda: attractor.context(tokens=4096, rho=0.5),
-], ids=["select", "bridge", "stability", "clusters", "cluster", "weights", "measure", "context"])
+    lambda: attractor.inspect(states=np.random.default_rng(0).normal(size=(4, 9, 6))),
+], ids=["select", "bridge", "stability", "clusters", "cluster", "weights", "measure", "context", "inspect"])
 def test_every_result_is_a_dataset_a_table_and_a_picture(make):
     r = make()
     data = r.to_xarray()

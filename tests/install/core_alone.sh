@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# core_alone.sh SOURCE_DIR: attractor_core and the examples, built and run where HDF5, GMP, MPI, FFTW and TOML cannot be
+# core_alone.sh SOURCE_DIR: attractor_core and the examples, built and run where HDF5, GMP, MPI, FFTW, TOML, zlib and utf8proc cannot be
 # included (their headers are traps that stop the compiler), and linked with none of them.
 set -euo pipefail
 source=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-for header in hdf5.h gmp.h gmpxx.h mpi.h fftw3.h toml++/toml.h; do
+for header in hdf5.h gmp.h gmpxx.h mpi.h fftw3.h toml++/toml.h zlib.h utf8proc.h; do
   mkdir -p "$(dirname "$work/traps/$header")"
   echo "#error \"attractor_core must not include $header\"" >"$work/traps/$header"
 done
@@ -16,6 +16,6 @@ cmake --build "$work/build"
 for example in "$source"/examples/*.cpp; do
   program=$work/build/examples/$(basename "$example" .cpp)
   "$program" >/dev/null || { echo "$program failed"; exit 1; }
-  ! ldd "$program" | grep -E 'hdf5|gmp|mpi|fftw' || { echo "$program links one of them"; exit 1; }
+  ! ldd "$program" | grep -E 'hdf5|gmp|mpi|fftw|libz|utf8proc' || { echo "$program links one of them"; exit 1; }
 done
 echo "the core stands alone"

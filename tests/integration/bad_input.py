@@ -291,7 +291,7 @@ class Hdf5(Refusal):
 
     def test_refuses_a_file_without_numbers(self):
         self.write()
-        self.read_refused("tokens.h5", ["tokens.h5", "no numeric dataset"])
+        self.read_refused("tokens.h5", ["tokens.h5", "no array of numbers"])
 
     def test_refuses_a_truncated_file(self):
         self.write(tokens=np.tile(ROWS, (500, 1)))

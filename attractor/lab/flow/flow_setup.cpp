@@ -68,7 +68,7 @@ void add_architecture(FlowSetup& p, ParameterList& l) {
     if (std::vector<std::string> norms = schemes_with(own.name); !norms.empty())
       own.used_by("norm", std::move(norms));
   l.add("gain", p.gain, "one factor for each channel of what a block reads")
-      .allow(".npy or HDF5[:/dataset] of dim numbers");
+      .allow(".npy, .npz, .safetensors or HDF5[:/dataset] of dim numbers");
   l.add("feed-forward", p.feed_forward,
         "block W_2 act(W_1 x + b) beside attention; random, b = 0, but for what files give");
   l.add("feed-forward-in", p.feed_forward_in, "feed-forward: W_1, of the shape (width, dim)")

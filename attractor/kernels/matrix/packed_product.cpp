@@ -1,0 +1,191 @@
+#include "attractor/kernels/matrix/packed_product.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstdint>
+#include <new>
+
+#include "attractor/base/threads.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "attractor/kernels/matrix/packed_product.cpp"
+#include "hwy/foreach_target.h"
+// After foreach_target.
+#include "attractor/kernels/exp-inl.hpp"
+#include "hwy/highway.h"
+
+#ifndef ATTRACTOR_KERNELS_MATRIX_JOB
+#define ATTRACTOR_KERNELS_MATRIX_JOB
+namespace attractor::kernels {
+
+constexpr std::size_t kMatrixStrip = 32;
+// Inputs that are summed at a time: a strip of them stays in the first cache.
+constexpr std::size_t kMatrixDepth = 384;
+
+struct MatrixJob {
+  RowsIn x;
+  const float* strips;
+  std::size_t outputs, inputs;
+  const float* bias;  // none: null
+  RowsOut y;
+};
+
+}  // namespace attractor::kernels
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace attractor::kernels {
+namespace HWY_NAMESPACE {
+
+constexpr std::size_t kMatrixRows = HWY_MAX_BYTES == 64 ? 12 : 6;  // what the registers hold
+
+// Adds inputs [begin, end) of one half strip, two vectors wide, to the sums of a few rows.
+HWY_NOINLINE void matrix_tile(const float* const* x, const float* strip, std::size_t begin,
+                              std::size_t end, float* sums) {  // alone it has registers enough
+  const Tag<float> d;
+  const std::size_t lanes = hn::Lanes(d);
+  Vector<float> sum[kMatrixRows][2];
+  ATTRACTOR_UNROLL
+  for (std::size_t r = 0; r < kMatrixRows; ++r) {
+    sum[r][0] = hn::LoadU(d, sums + r * kMatrixStrip);
+    sum[r][1] = hn::LoadU(d, sums + r * kMatrixStrip + lanes);
+  }
+  for (std::size_t a = begin; a < end; ++a) {
+    const auto w0 = hn::Load(d, strip + a * kMatrixStrip);
+    const auto w1 = hn::Load(d, strip + a * kMatrixStrip + lanes);
+    ATTRACTOR_UNROLL
+    for (std::size_t r = 0; r < kMatrixRows; ++r) {
+      const auto v = hn::Set(d, x[r][a]);
+      sum[r][0] = hn::MulAdd(w0, v, sum[r][0]);
+      sum[r][1] = hn::MulAdd(w1, v, sum[r][1]);
+    }
+  }
+  ATTRACTOR_UNROLL
+  for (std::size_t r = 0; r < kMatrixRows; ++r) {
+    hn::StoreU(sum[r][0], d, sums + r * kMatrixStrip);
+    hn::StoreU(sum[r][1], d, sums + r * kMatrixStrip + lanes);
+  }
+}
+
+// All rows with one strip. Sums of a tile wait in `sums` while the depth is taken in pieces.
+void matrix_strip(const MatrixJob& job, std::size_t strip) {
+  const std::size_t lanes = hn::Lanes(Tag<float>()), first = strip * kMatrixStrip;
+  const std::size_t width = std::min(kMatrixStrip, job.outputs - first);
+  const float* weights = job.strips + strip * kMatrixStrip * job.inputs;
+  const std::size_t tiles = (job.x.count + kMatrixRows - 1) / kMatrixRows;
+  std::vector<float> sums(tiles * kMatrixRows * kMatrixStrip, 0.0F);
+  for (std::size_t r = 0; job.bias != nullptr && r < tiles * kMatrixRows; ++r)
+    std::copy_n(job.bias + first, width, sums.data() + r * kMatrixStrip);
+  for (std::size_t begin = 0; begin < job.inputs; begin += kMatrixDepth) {
+    const std::size_t end = std::min(job.inputs, begin + kMatrixDepth);
+    for (std::size_t c = 0; c < kMatrixStrip; c += 2 * lanes)
+      for (std::size_t tile = 0; tile < tiles; ++tile) {
+        const float* x[kMatrixRows];
+        for (std::size_t r = 0; r < kMatrixRows; ++r)  // beyond the last row: that again
+          x[r] = job.x.data + std::min(tile * kMatrixRows + r, job.x.count - 1) * job.x.stride;
+        matrix_tile(x, weights + c, begin, end,
+                    sums.data() + tile * kMatrixRows * kMatrixStrip + c);
+      }
+  }
+  for (std::size_t r = 0; r < job.x.count; ++r)
+    std::copy_n(sums.data() + r * kMatrixStrip, width, job.y.data + r * job.y.stride + first);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace attractor::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace attractor::kernels {
+
+HWY_EXPORT(matrix_strip);
+
+namespace {
+
+float* aligned_floats(std::size_t bytes) {
+  void* memory = std::aligned_alloc(64, bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return static_cast<float*>(memory);
+}
+
+}  // namespace
+
+std::size_t PackedMatrix::bytes() const {
+  const std::size_t strips = (outputs_ + kMatrixStrip - 1) / kMatrixStrip;
+  return std::max<std::size_t>(64, strips * kMatrixStrip * inputs_ * sizeof(float));
+}
+
+PackedMatrix::PackedMatrix(const PackedMatrix& other)
+    : outputs_(other.outputs_), inputs_(other.inputs_) {
+  if (!other.strips_) return;
+  strips_.reset(aligned_floats(bytes()));
+  std::copy_n(other.strips_.get(), bytes() / sizeof(float), strips_.get());
+}
+
+PackedMatrix& PackedMatrix::operator=(PackedMatrix other) noexcept {
+  std::swap(outputs_, other.outputs_);
+  std::swap(inputs_, other.inputs_);
+  std::swap(strips_, other.strips_);
+  return *this;
+}
+
+PackedMatrix::PackedMatrix(std::span<const float> w, std::size_t outputs, std::size_t inputs,
+                           MatrixLayout layout, std::size_t stride)
+    : outputs_(outputs), inputs_(inputs) {
+  const bool by_inputs = layout == MatrixLayout::inputs_by_outputs;
+  if (stride == 0) stride = by_inputs ? outputs : inputs;
+  const std::size_t strips = (outputs + kMatrixStrip - 1) / kMatrixStrip;
+  assert(outputs == 0 || inputs == 0 ||
+         w.size() >=
+             ((by_inputs ? inputs : outputs) - 1) * stride + (by_inputs ? outputs : inputs));
+  strips_.reset(aligned_floats(bytes()));
+  for (std::size_t s = 0; s < strips; ++s)
+    for (std::size_t a = 0; a < inputs; ++a)
+      for (std::size_t t = 0; t < kMatrixStrip; ++t) {
+        const std::size_t o = s * kMatrixStrip + t;
+        strips_[(s * inputs + a) * kMatrixStrip + t] =
+            o >= outputs ? 0.0F : w[by_inputs ? a * stride + o : o * stride + a];
+      }
+}
+
+float PackedMatrix::at(std::size_t output, std::size_t input) const {
+  return strips_[(output / kMatrixStrip * inputs_ + input) * kMatrixStrip + output % kMatrixStrip];
+}
+
+std::vector<float> PackedMatrix::unpacked() const {
+  std::vector<float> rows(outputs_ * inputs_);
+  for (std::size_t o = 0; o < outputs_; ++o)
+    for (std::size_t a = 0; a < inputs_; ++a) rows[o * inputs_ + a] = at(o, a);
+  return rows;
+}
+
+void product(const RowsIn& x, const PackedMatrix& w, std::span<const float> bias,
+             const RowsOut& y) {
+  assert(bias.empty() || bias.size() == w.outputs());
+  if (x.count == 0) return;
+  const MatrixJob job{.x = x,
+                      .strips = w.strips(),
+                      .outputs = w.outputs(),
+                      .inputs = w.inputs(),
+                      .bias = bias.empty() ? nullptr : bias.data(),
+                      .y = y};
+  const auto strip = HWY_DYNAMIC_DISPATCH(matrix_strip);
+  parallel_for((w.outputs() + kMatrixStrip - 1) / kMatrixStrip, 1,
+               [&](std::size_t begin, std::size_t end) {
+                 for (std::size_t s = begin; s < end; ++s) strip(job, s);
+               });
+}
+
+void product_reference(const RowsIn& x, const PackedMatrix& w, std::span<const float> bias,
+                       const RowsOut& y) {
+  for (std::size_t r = 0; r < x.count; ++r)
+    for (std::size_t o = 0; o < w.outputs(); ++o) {
+      double sum = bias.empty() ? 0.0 : static_cast<double>(bias[o]);
+      for (std::size_t a = 0; a < w.inputs(); ++a)
+        sum += static_cast<double>(w.at(o, a)) * static_cast<double>(x.data[r * x.stride + a]);
+      y.data[r * y.stride + o] = static_cast<float>(sum);
+    }
+}
+
+}  // namespace attractor::kernels
+#endif  // HWY_ONCE

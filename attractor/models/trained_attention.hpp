@@ -1,0 +1,50 @@
+// Attention of one trained layer on n tokens, with all its heads (equation: architecture.hpp), and
+// its derivative. Logits and weights of all pairs are kept, heads x n x n each, because they are
+// what one wants to look at.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "attractor/models/matrix.hpp"
+#include "attractor/models/model.hpp"
+#include "attractor/models/rotary.hpp"
+
+namespace attractor::models {
+
+struct AttentionSetting {
+  const Architecture& architecture;
+  const Layer& layer;
+  double scale;          // of <q, k>
+  const Rotary* rotary;  // null: none
+  std::function<bool(std::size_t i, std::size_t j)> sees;
+  bool identity_values;
+};
+
+class TrainedAttention {
+ public:
+  explicit TrainedAttention(AttentionSetting setting) : setting_(std::move(setting)) {}
+
+  /// What attention writes for tokens that are seen like this.
+  Matrix write(const Matrix& seen);
+  /// How that changes with them; after write().
+  Matrix tangent(const Matrix& seen, const Matrix& moved) const;
+
+  const std::vector<float>& logits() const { return logits_; }
+  const std::vector<float>& chances() const { return chances_; }
+
+ private:
+  Matrix queries(const Matrix& raw) const;
+  Matrix keys(const Matrix& raw) const;
+  void turn(Matrix& heads) const;
+  void head_logits(const Matrix& q, const Matrix& k, std::size_t head, float* out) const;
+  Matrix mixed(const std::vector<float>& weights, const Matrix& values) const;
+  Matrix mean_mixed(const std::vector<float>& weights, const Matrix& tokens) const;
+
+  AttentionSetting setting_;
+  Matrix raw_queries_, raw_keys_;   // before their norm
+  Matrix queries_, keys_, values_;  // n x heads head_dim, n x key_heads head_dim
+  std::vector<float> logits_, chances_;
+};
+
+}  // namespace attractor::models
