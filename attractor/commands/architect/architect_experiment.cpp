@@ -288,12 +288,13 @@ std::vector<Tile> tiles(const Study& s) {
 void add_remarks(const Study& s, Result& answer) {
   const Design& d = s.design;
   std::vector<std::string>& remarks = answer.remarks;
-  if (!sure(s.last()))
-    remarks.push_back(fmt::format(
-        "The verdict at {} tokens is open: with beta {:.0f} % lower collapse is at {}, with beta "
-        "{:.0f} % higher at {}.",
-        tokens_word(s.last().tokens), 100 * s.setup.beta_error, layer_word(s.last().low_layer),
-        100 * s.setup.beta_error, layer_word(s.last().high_layer)));
+  for (const Length& l : s.lengths)
+    if (!sure(l))
+      remarks.push_back(fmt::format(
+          "The verdict at {} tokens is open: with beta {:.0f} % lower collapse is at {}, with beta "
+          "{:.0f} % higher at {}.",
+          tokens_word(l.tokens), 100 * s.setup.beta_error, layer_word(l.low_layer),
+          100 * s.setup.beta_error, layer_word(l.high_layer)));
   if (s.lengths.size() > 1)
     remarks.push_back(fmt::format(
         "The multiplier ln n / ln n0 = {:.4g} does not depend on rho: it keeps beta / ln n, which "
@@ -316,7 +317,8 @@ void add_remarks(const Study& s, Result& answer) {
         tokens_word(d.window)));
   remarks.emplace_back(
       "Assumed: attention alone, identity values, equal cosines, the same beta in all heads and "
-      "layers, everyone sees everyone. Feed-forward blocks and learned values work against "
+      "layers, everyone sees everyone; sides are those of the first layer. Feed-forward blocks and "
+      "learned values work against "
       "collapse. Bands say what beta and rho off by the stated amounts change; they are no "
       "confidence intervals.");
   remarks.emplace_back(
