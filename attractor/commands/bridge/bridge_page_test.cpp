@@ -361,7 +361,7 @@ TEST(BridgeFigures, CurvesOfTheory) {
   const report::Figure& tokens = figures[2].figure;
   ASSERT_EQ(tokens.panels.size(), 3u);
   EXPECT_EQ(tokens.panels[0].title, "start of every flow");
-  EXPECT_EQ(tokens.panels[2].title, "t = 8,  β = 4.16:  2 clusters");
+  EXPECT_EQ(tokens.panels[2].title, "t = 8:  2 clusters");
   const report::Series& mode = figures[3].figure.panels[0].series[0];  // on the circle
   EXPECT_DOUBLE_EQ(mode.y[1], std::sqrt(4 * std::log(8.0)));
   EXPECT_DOUBLE_EQ(figures[4].figure.panels[0].series[1].y[0], 0.5);  // entropy of depth
