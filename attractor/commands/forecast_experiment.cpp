@@ -16,10 +16,33 @@
 #include "attractor/reductions/equiangular_layers.hpp"
 
 namespace attractor::lab {
+
+using meanfield::Equiangular;
+
+Equiangular stack_of(const ForecastSetup& p, Normalisation norm) {
+  const double simplex = -1 / (p.tokens - 1);
+  if (!(p.rho0 >= simplex && p.rho0 < 1))
+    throw Error(
+        fmt::format("rho0 = {} is not allowed; allowed: {} (the simplex of {} tokens) to below 1",
+                    p.rho0, simplex, p.tokens));
+  if (p.deepnorm_scale != 0 && !(p.deepnorm_scale >= 1e-6 && p.deepnorm_scale <= 1e6))
+    throw Error(fmt::format("deepnorm-scale = {} is not allowed; allowed: 0, or 1e-6 to 1e6",
+                            p.deepnorm_scale));
+  const auto depth = static_cast<double>(p.depth);
+  const double switched =
+      p.switch_layer > 0 ? static_cast<double>(p.switch_layer) : std::floor(depth / 4);
+  return {.tokens = p.tokens,
+          .beta = p.beta,
+          .cosine0 = p.rho0,
+          .norm = norm,
+          .alpha = p.alpha,
+          .switch_time = switched * p.step,
+          .deepnorm_scale = p.deepnorm_scale > 0 ? p.deepnorm_scale : std::pow(2 * depth, 0.25)};
+}
+
 namespace {
 
 using meanfield::Arrival;
-using meanfield::Equiangular;
 using meanfield::EquiangularFlow;
 using meanfield::EquiangularLayer;
 
@@ -42,29 +65,8 @@ struct Forecasts {
   const Forecast& asked() const { return of(setup.norm); }
 };
 
-Equiangular problem(const ForecastSetup& p, Normalisation norm) {
-  const double simplex = -1 / (p.tokens - 1);
-  if (!(p.rho0 >= simplex && p.rho0 < 1))
-    throw Error(
-        fmt::format("rho0 = {} is not allowed; allowed: {} (the simplex of {} tokens) to below 1",
-                    p.rho0, simplex, p.tokens));
-  if (p.deepnorm_scale != 0 && !(p.deepnorm_scale >= 1e-6 && p.deepnorm_scale <= 1e6))
-    throw Error(fmt::format("deepnorm-scale = {} is not allowed; allowed: 0, or 1e-6 to 1e6",
-                            p.deepnorm_scale));
-  const auto depth = static_cast<double>(p.depth);
-  const double switched =
-      p.switch_layer > 0 ? static_cast<double>(p.switch_layer) : std::floor(depth / 4);
-  return {.tokens = p.tokens,
-          .beta = p.beta,
-          .cosine0 = p.rho0,
-          .norm = norm,
-          .alpha = p.alpha,
-          .switch_time = switched * p.step,
-          .deepnorm_scale = p.deepnorm_scale > 0 ? p.deepnorm_scale : std::pow(2 * depth, 0.25)};
-}
-
 Forecast forecast(const ForecastSetup& p, Normalisation norm, const std::vector<double>& levels) {
-  const Equiangular e = problem(p, norm);
+  const Equiangular e = stack_of(p, norm);
   const EquiangularFlow flow(e);
   Forecast f{.norm = norm,
              .layers = meanfield::layers(e, p.step, p.depth),
@@ -90,7 +92,7 @@ std::vector<std::optional<double>> turns(const ForecastSetup& p,
         [&](double beta) {
           ForecastSetup at = p;
           at.beta = beta;
-          return meanfield::layers(problem(at, p.norm), p.step, p.depth).back().cosine >= level;
+          return meanfield::layers(stack_of(at, p.norm), p.step, p.depth).back().cosine >= level;
         },
         p.beta));
   return betas;
@@ -165,7 +167,7 @@ void add_values(const Forecasts& all, Result& answer) {
   v["log_gap"] = number(f.layers.back().log_gap);
   v["flow_cosine"] = number(f.limit.cosine);
   v["flow_norm"] = number(f.limit.norm());
-  const Equiangular e = problem(all.setup, f.norm);
+  const Equiangular e = stack_of(all.setup, f.norm);
   v["switch_layer"] = number(e.switch_time / all.setup.step);
   v["deepnorm_scale"] = number(e.deepnorm_scale);
   if (all.levels.empty()) return;
@@ -237,7 +239,7 @@ Question next_question(const ForecastSetup& p) {
     flow.settings.emplace_back("init", "cap");
     flow.settings.emplace_back("cap-angle", fmt::format("{:.4f}", std::acos(std::sqrt(p.rho0))));
   }
-  const Equiangular e = problem(p, p.norm);
+  const Equiangular e = stack_of(p, p.norm);
   const std::pair<const char*, double> own[] = {
       {"alpha", e.alpha}, {"switch-time", e.switch_time}, {"deepnorm-scale", e.deepnorm_scale}};
   for (const auto& [parameter, value] : own) {

@@ -10,6 +10,7 @@
 
 #include "attractor/attention/normalisation.hpp"
 #include "attractor/commands/result.hpp"
+#include "attractor/reductions/equiangular.hpp"
 
 namespace attractor::lab {
 
@@ -23,6 +24,9 @@ struct ForecastSetup {
   std::uint64_t switch_layer = 0;  // 0: a quarter of the depth
   double deepnorm_scale = 0;       // 0: (2 depth)^{1/4}
 };
+
+/// The stack that is asked for, with a scheme of its own choice; throws Error.
+meanfield::Equiangular stack_of(const ForecastSetup& p, Normalisation norm);
 
 ParameterList list(ForecastSetup& p);
 Result ask(const ForecastSetup& p, const Context& context);

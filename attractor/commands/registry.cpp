@@ -27,13 +27,15 @@ Command cluster_command();
 Command compare_command();
 Command measure_command();
 Command inspect_command();
+Command architect_command();
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> all = {
-      flow_command(),     select_command(),    bridge_command(),     equiangular_command(),
-      pair_command(),     regular_command(),   stability_command(),  context_command(),
-      forecast_command(), meanfield_command(), stationary_command(), phase_command(),
-      cluster_command(),  compare_command(),   measure_command(),    inspect_command(),
+      flow_command(),      select_command(),    bridge_command(),     equiangular_command(),
+      pair_command(),      regular_command(),   stability_command(),  context_command(),
+      forecast_command(),  meanfield_command(), stationary_command(), phase_command(),
+      cluster_command(),   compare_command(),   measure_command(),    inspect_command(),
+      architect_command(),
   };
   return all;
 }

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <system_error>
 #include <utility>
 
 #include "attractor/base/checksum.hpp"
@@ -27,7 +28,8 @@ bool is_data(const fs::path& file, bool of_model) {
 
 /// The file itself, or what a directory of arrays or a model holds; by name.
 std::vector<fs::path> parts(const std::string& name) {
-  if (!fs::is_directory(name)) return {file_of(name)};
+  std::error_code ignored;
+  if (!fs::is_directory(name, ignored)) return {file_of(name)};
   const bool of_model = fs::exists(fs::path(name) / "config.json");
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(name))

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <system_error>
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
@@ -34,6 +35,12 @@ struct FileName {
   }
 };
 
+/// Also of a name that no file can have, for which the library would throw an error of its own.
+bool is_folder(const fs::path& name) {
+  std::error_code ignored;
+  return fs::is_directory(name, ignored);
+}
+
 struct Load {
   const std::string& directory;
 
@@ -53,7 +60,7 @@ struct Load {
   void operator()(RunInput* x) const {
     if (x->name.empty() || !x->arrays.empty()) return;
     const fs::path given = place(x->name);
-    const Hdf5Reader file(fs::is_directory(given) ? given / "result.h5" : given);
+    const Hdf5Reader file(is_folder(given) ? given / "result.h5" : given);
     for (const char* path : {"/snapshots/positions", "/snapshots/log10_time", "/snapshots/norms"})
       if (file.exists(path)) x->arrays.emplace(path, file.read(path));
   }
@@ -66,7 +73,7 @@ struct Load {
   void operator()(ArchitectureInput* x) const {
     if (x->name.empty() || x->architecture) return;
     fs::path given = place(x->name);
-    if (fs::is_directory(given)) given /= "config.json";
+    if (is_folder(given)) given /= "config.json";
     x->architecture = std::make_shared<const models::Architecture>(read_model_config(given));
   }
   void operator()(TextInput* x) const {

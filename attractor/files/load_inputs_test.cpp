@@ -64,6 +64,24 @@ TEST_F(LoadInputs, TakesRelativeNamesFromADirectory) {
   EXPECT_EQ(tokens_.name, "t.h5:/x");
 }
 
+TEST_F(LoadInputs, NamesThatNoFileCanHaveAreRefusedLikeOthers) {
+  const std::string name(5000, 'x');
+  ModelInput model;
+  ArchitectureInput architecture;
+  TextInput text;
+  ParameterList own;
+  own.add("model", model, "");
+  own.add("architecture", architecture, "");
+  own.add("text", text, "");
+  for (const char* parameter : {"model", "architecture", "text"}) {
+    find(own, parameter).set(name);
+    EXPECT_SAYS(refusal([&] { load_inputs(own, ""); }), name.substr(0, 100));
+    find(own, parameter).set("");
+  }
+  set("run", name);
+  EXPECT_SAYS(refusal([&] { load_inputs(list(), ""); }), name.substr(0, 100));
+}
+
 TEST_F(LoadInputs, TakesAbsoluteNamesAsTheyAre) {
   write_npy(at("t.npy"), {{1, 2}, {7, 8}});
   for (const std::string directory : {"", "/no/where"}) {

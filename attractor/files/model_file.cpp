@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <system_error>
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
@@ -39,7 +40,9 @@ std::optional<fs::path> weights_in(const fs::path& folder) {
 }
 
 ModelPlace place_of(const fs::path& given) {
-  if (!fs::exists(given)) throw Error(fmt::format("{}: no such file or folder", given.string()));
+  std::error_code ignored;  // a name that is too long does not exist either
+  if (!fs::exists(given, ignored))
+    throw Error(fmt::format("{}: no such file or folder", given.string()));
   if (fs::is_directory(given)) {
     if (!fs::exists(given / "config.json"))
       throw Error(

@@ -59,3 +59,4 @@ with open("model.bin", "wb") as file:
 with open("texts.txt", "w", encoding="utf-8") as file:
     file.write("the cat sat in the old tree, and the dog ran after a bird.\nrain fell on the garden all night.\n"
                "a boat came in with the tide, and nobody was on it.\nthe children ate an apple each.\n")
+# config.json beside it is written by hand: a decoder in the shape of many with eight billion weights.

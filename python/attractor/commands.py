@@ -99,7 +99,8 @@ def example(line: str) -> str:
             out = f".save({words.pop(0)!r})"
         elif parameter in kinds:
             text = "True" if kinds[parameter] == "bool" else words.pop(0) if flag else word
-            number = kinds[parameter] in ("float", "int", "float?", "int?", "bool") and text not in ("inf", "all")
+            plain = text[-1:].isdigit() or text == "True"  # not inf, all, 128k
+            number = kinds[parameter] in ("float", "int", "float?", "int?", "bool") and plain
             given.append(f"{python_name(parameter)}={text if number else repr(text)}")
     return f"attractor.{name['name'].replace(' ', '.')}({', '.join(given)}){out}"
 

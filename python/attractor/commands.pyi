@@ -355,6 +355,35 @@ def inspect(
     """A trained model on the theory's map: cosines, clusters, beta, effective times."""
     ...
 
+def architect(
+        *,
+        model: Optional[File] = ...,
+        depth: Optional[int] = ...,
+        norm: Optional[Literal["post", "pre", "mix", "peri", "sandwich", "ngpt", "ln-scaling", "damped-post", "deepnorm", "branch"]] = ...,
+        head_dim: Optional[int] = ...,
+        context: Optional[float] = ...,
+        trained_context: Optional[float] = ...,
+        window: Optional[int] = ...,
+        beta: Optional[float] = ...,
+        qk_norm: Optional[Literal["none", "l2", "rms"]] = ...,
+        query_gain: float = ...,
+        key_gain: float = ...,
+        query_length: Optional[float] = ...,
+        key_length: Optional[float] = ...,
+        temperature: float = ...,
+        logit_factor: Optional[float] = ...,
+        rho: float = ...,
+        rho_error: float = ...,
+        beta_error: float = ...,
+        level: float = ...,
+        keys: Optional[Union[File, npt.ArrayLike]] = ...,
+        seed: int = ...,
+        progress: Progress = ...,
+        throw: bool = ...,
+) -> Result:
+    """Will a model of this shape collapse, and which scaling helps?."""
+    ...
+
 class reduce:
     @staticmethod
     def equiangular(

@@ -26,6 +26,15 @@ def _seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31))
 
 
+def _points(estimator: Any, X: npt.ArrayLike, reset: bool = True) -> Array:
+    """X as scikit-learn takes it; whole numbers that no double holds are refused like other numbers."""
+    try:
+        points: Array = estimator._validate_data(X, dtype=np.float64, reset=reset)
+        return points
+    except OverflowError:
+        raise ValueError("X holds a number that no double holds") from None
+
+
 class MeanShift(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Clusters of points by the modes of their Gaussian kernel density, in R^d or on the unit sphere.
 
@@ -54,7 +63,7 @@ class MeanShift(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.max_iter, self.random_state = max_iter, random_state
 
     def fit(self, X: npt.ArrayLike, y: Any = None) -> "MeanShift":
-        points: Array = self._validate_data(X, dtype=np.float64)
+        points = _points(self, X)
         seed = _seed(self.random_state)
         bandwidth = self.bandwidth
         if bandwidth is None and np.ptp(points, axis=0).max() == 0:
@@ -75,7 +84,7 @@ class MeanShift(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: npt.ArrayLike) -> Array:
         """The nearest mode of each point."""
         check_is_fitted(self)
-        points = self._validate_data(X, dtype=np.float64, reset=False)
+        points = _points(self, X, reset=False)
         return _core.nearest(points, self.cluster_centers_, self.space)
 
 
@@ -93,7 +102,7 @@ class BlurringMeanShift(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.tolerance, self.merge, self.max_iter = tolerance, merge, max_iter
 
     def fit(self, X: npt.ArrayLike, y: Any = None) -> "BlurringMeanShift":
-        points = self._validate_data(X, dtype=np.float64)
+        points = _points(self, X)
         centres, labels, iterations, gathered, bandwidth = _core.blurring(points, self.bandwidth, self.space, self.tolerance, self.merge,
                                                                           self.max_iter)
         if not gathered:

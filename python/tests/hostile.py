@@ -75,7 +75,7 @@ def command_calls():
         "context": dict(tokens=1024, rho=0.5), "forecast": dict(depth=4, beta=4.0, tokens=64), "meanfield": dict(beta=2.0, time=0.1, outputs=2),
         "stationary": dict(beta=2.0), "phase": dict(dim=2, beta=[1.0, 2.0], replicates=64, time=1.0, outputs=2), "cluster": dict(points=x, bandwidth=0.5),
         "compare": dict(first=attractor.flow(tokens=4, time=0.1), second=attractor.flow(tokens=4, time=0.1)), "measure": dict(tokens=x, beta=2.0),
-        "inspect": dict(states=np.random.default_rng(1).normal(size=(3, 6, 4))),
+        "architect": dict(depth=8, beta=4.0, context=1024), "inspect": dict(states=np.random.default_rng(1).normal(size=(3, 6, 4))),
     }
     for command in commands.REGISTRY:
         place = attractor

@@ -71,6 +71,8 @@ KINDS = {
     "compare": "compare first second",
     "measure": "measure points.npy --beta 4",
     "model": f"inspect {program.DATA}/model.bin --text {program.DATA}/texts.txt",
+    "architect": f"architect {program.DATA}/config.json",
+    "one length": "architect --depth 96 --beta 8 --context 128k",
     "saved states": f"inspect --states {program.DATA}/states.npy --attention {program.DATA}/logits.npy",
     "states alone": f"inspect --states {program.DATA}/states.npy",
     "sweep": "sweep study.toml",

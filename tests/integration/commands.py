@@ -16,7 +16,7 @@ import h5py
 import numpy as np
 
 
-# Short calls of all commands that compute; POINTS is a file of points, DATA a problem, MODEL a small model, TEXTS sentences for it.
+# Short calls of all commands that compute; POINTS is a file of points, DATA a problem, MODEL a small model, CONFIG one's shape, TEXTS sentences for it.
 CALLS = {
     "flow": "flow --tokens 6 --dim 2 --beta 3 --time 1 --outputs 5",
     "select": "select DATA --steps 20",
@@ -32,6 +32,7 @@ CALLS = {
     "phase": "phase --dim 3 --beta 1,2 --replicates 4 --tokens 8 --time 1",
     "cluster": "cluster POINTS --space sphere --beta 20",
     "measure": "measure POINTS --beta 2",
+    "architect": "architect CONFIG --depth 24 --context 64k",
     "inspect": "inspect MODEL --text TEXTS --nulls 1 --exponents 1",
 }
 
@@ -57,13 +58,13 @@ class Commands(program.ProgramTest):
         super().setUp()
         rows = np.random.default_rng(3).normal(size=(40, 3))
         np.save(self.directory / "points.npy", rows)
-        for name in ("model.bin", "texts.txt"):
+        for name in ("model.bin", "texts.txt", "config.json"):
             shutil.copy(program.DATA / name, self.directory)
         made = self.run_words("problem single-local --out data.json")
         self.assertEqual(made.status, 0, made.err)
 
     def run_words(self, words, *more):
-        words = words.replace("POINTS", "points.npy").replace("DATA", "data.json").replace("MODEL", "model.bin").replace("TEXTS", "texts.txt")
+        words = words.replace("POINTS", "points.npy").replace("DATA", "data.json").replace("MODEL", "model.bin").replace("CONFIG", "config.json").replace("TEXTS", "texts.txt")
         return program.attractor(*shlex.split(words), *more, cwd=self.directory)
 
     def test_help_names_them_all(self):

@@ -42,6 +42,7 @@ CALLS = {
                 ["cluster", "--", "-x.npy"]],
     "compare": [["compare", "first", "second run"]],
     "measure": [["measure", ODD, "--beta", 2]],
+    "architect": [["architect", "config.json"], ["architect", "--depth", 24, "--beta", 9, "--context", "64k", "--trained-context", "8k"]],
     "inspect": [["inspect", "model.bin", "--text", "my texts.txt", "--nulls", 1, "--seed", 3], ["inspect", "--states", "states.npy"]],
     "sweep": [["sweep", "study.toml"]],
     "reproduce": [["reproduce", "pairing", "--quick"]],
@@ -72,7 +73,7 @@ class RepeatIt(program.ProgramTest):
         for name in ("points.npy", ODD, "-x.npy"):
             np.save(self.directory / name, rows)
         (self.directory / "study.toml").write_text('measure = ["clusters"]\n[fixed]\ntokens = 6\ntime = 1\n[grid]\nbeta = [1, 4]\n')
-        for name, given in (("model.bin", "model.bin"), ("texts.txt", "my texts.txt"), ("states.npy", "states.npy")):
+        for name, given in (("model.bin", "model.bin"), ("texts.txt", "my texts.txt"), ("states.npy", "states.npy"), ("config.json", "config.json")):
             shutil.copy(program.DATA / name, self.directory / given)
         self.typed("problem", "single-local", "--out", "data.json")
         for seed, name in enumerate(("first", "second run")):
