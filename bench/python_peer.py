@@ -30,8 +30,8 @@ import attractor
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGE, MARK = ROOT / "docs/performance.md", "<!-- from Python -->"
 BETAS, TARGET = (1, 2, 4, 8, 16), 1e-6
-GOALS = """The goals were 5 for PyTorch, 20 for solve_ivp, 10 for mean shift and for cvxopt. solve_ivp misses it: it has the same order and error control as ours, so the ratio is that of one
-velocity, and NumPy computes n² exponentials with vectors and two threads of BLAS too. Mean shift misses it from equal seeds: scikit-learn's flat kernel looks at neighbours only,
+GOALS = """The goals were 5 for PyTorch, 20 for solve_ivp, 10 for mean shift and for cvxopt. solve_ivp misses it: it is adaptive and of the same order as ours, and NumPy has vectors for its
+exponentials and two threads of BLAS for its products (how much each of these does was not taken apart). Mean shift misses it from equal seeds: scikit-learn's flat kernel looks at neighbours only,
 where ours sums over all points that weigh; with all points as seeds, its default, scikit-learn would take 500 times as long.
 """
 
