@@ -343,7 +343,11 @@ TEST(SavedStates, GiveTheReadingOfTheModelThatMadeThem) {
               "one layer fewer than states");
   states.data[5] = HUGE_VAL;
   EXPECT_SAYS(refusal([&] { read_states(states, {}, {}); }),
-              "states holds a number that is not finite");
+              "states holds a number that is not finite: inf, state 0, token 0");
+  states.data[5] = 0;
+  std::fill_n(states.data.begin() + static_cast<std::ptrdiff_t>(17 * states.shape[2]),
+              states.shape[2], 0.0);
+  EXPECT_SAYS(refusal([&] { read_states(states, {}, {}); }), "token 5 of state 1");
 }
 
 }  // namespace

@@ -310,8 +310,22 @@ void require_states(const Array& states, const Array& logits) {
         fmt::format("attention has the shape {}; states of shape {} need layers x heads x {} x {}, "
                     "one layer fewer than states",
                     shape(logits), shape(states), n, n));
-  for (const double x : states.data)
-    if (!std::isfinite(x)) throw Error("states holds a number that is not finite");
+  const std::size_t dim = states.shape[2];
+  for (std::size_t row = 0; row < states.shape[0] * n; ++row) {
+    bool zero = true;
+    for (const double x : std::span(states.data).subspan(row * dim, dim)) {
+      zero = zero && x == 0;
+      if (!std::isfinite(x))
+        throw Error(fmt::format(
+            "states holds a number that is not finite: {}, state {}, token {} (counted from 0)", x,
+            row / n, row % n));
+    }
+    if (zero)
+      throw Error(fmt::format(
+          "states: token {} of state {} (counted from 0) is zero in all coordinates and has no "
+          "direction; leave out tokens that only fill up",
+          row % n, row / n));
+  }
   for (const double x : logits.data)
     if (std::isnan(x) || x == kInfinity)
       throw Error("attention holds a number that is neither finite nor -infinity");
