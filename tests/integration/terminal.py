@@ -19,7 +19,7 @@ COUNT = itertools.count()
 
 
 class Terminal:
-    """A shell in a terminal of a given width; it says READY when a command has ended."""
+    """A shell in a terminal of a given width; it says READY and a number of its own when a command has ended."""
 
     def __init__(self, directory, width, shell="bash --norc --noprofile"):
         self.name = f"attractor-{os.getpid()}-{next(COUNT)}"  # a server that was just killed may still hold its name
@@ -55,8 +55,9 @@ class Terminal:
         raise AssertionError(f"not seen after {seconds} s:\n" + "\n".join(looks[-1]))
 
     def run(self, command):
-        self.type("clear; tmux -L " + self.name + " clear-history; " + command + "; echo READY\n")
-        return self.until(lambda lines: "READY" in lines)
+        ready = f"READY-{next(COUNT)}"  # what the last command said may still be on the screen
+        self.type(f"clear; tmux -L {self.name} clear-history; {command}; echo {ready}\n")
+        return self.until(lambda lines: ready in lines)
 
     def close(self):
         subprocess.run(["tmux", "-L", self.name, "kill-server"], capture_output=True)
