@@ -7,8 +7,12 @@ find_package(hwy REQUIRED)
 # Instruction sets the kernels are not compiled for, here and in the tests: SSSE3 and SSE4 without
 # AVX2 (processors before 2014, which take the portable code), and scalable vectors (SVE, RVV), which
 # cannot stand in the arrays of vectors of the kernels. Left: portable, AVX2, AVX-512, NEON.
-target_compile_definitions(hwy::hwy INTERFACE
-  "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128|HWY_RVV)")
+# Instrumented by a sanitizer they are compiled without AVX-512 too: it takes minutes, and no machine runs all of them.
+set(disabled HWY_SSSE3|HWY_SSE4|HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128|HWY_RVV)
+if(ATTRACTOR_SANITIZE)
+  string(APPEND disabled |HWY_AVX3|HWY_AVX3_DL)
+endif()
+target_compile_definitions(hwy::hwy INTERFACE "HWY_DISABLED_TARGETS=(${disabled})")
 if(NOT ATTRACTOR_CORE_ONLY)
   find_package(tomlplusplus REQUIRED)
   find_package(HDF5 REQUIRED COMPONENTS C)
