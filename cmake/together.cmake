@@ -3,3 +3,16 @@
 function(compile_together target files)  # so many at a time
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${ATTRACTOR_UNITY} UNITY_BUILD_BATCH_SIZE ${files})
 endfunction()
+
+# Tests, a folder at a time: each has helpers of its own, and only those of a folder must differ in their names.
+function(compile_folders_together target files)  # SOURCE...; at most so many at a time
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${ATTRACTOR_UNITY} UNITY_BUILD_MODE GROUP)
+  foreach(source IN LISTS ARGN)
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE path)
+    string(REGEX REPLACE "^(attractor/)?([^/]+)/.*" "\\2" folder ${path})
+    list(LENGTH of_${folder} before)
+    math(EXPR batch "${before} / ${files}")
+    list(APPEND of_${folder} ${source})
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${batch})
+  endforeach()
+endfunction()

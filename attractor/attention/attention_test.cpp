@@ -33,7 +33,7 @@ std::vector<double> on_sphere(const char* name, std::size_t n, std::size_t dim) 
   return x;
 }
 
-Vector times(const std::vector<double>& matrix, const double* x, std::size_t dim) {
+Vector mapped(const std::vector<double>& matrix, const double* x, std::size_t dim) {
   Vector y(x, x + dim);
   if (matrix.empty()) return y;
   for (std::size_t a = 0; a < dim; ++a) {
@@ -52,12 +52,12 @@ struct NaiveRow {
 NaiveRow naive(const Attention& att, const std::vector<double>& tokens,
                const std::vector<double>& masses, std::size_t i) {
   const std::size_t dim = att.dim, n = masses.size();
-  const Vector q = times(att.query, &tokens[i * dim], dim);
+  const Vector q = mapped(att.query, &tokens[i * dim], dim);
   NaiveRow row;
   Vector logits;
   std::vector<std::size_t> source;
   for (std::size_t j = 0; j < n; ++j) {
-    const Vector k = times(att.key, &tokens[j * dim], dim);
+    const Vector k = mapped(att.key, &tokens[j * dim], dim);
     const Real logit = att.beta * std::inner_product(q.begin(), q.end(), k.begin(), Real{0});
     for (int copy = 0; copy < static_cast<int>(masses[j]); ++copy) {
       logits.push_back(logit);
@@ -71,7 +71,7 @@ NaiveRow naive(const Attention& att, const std::vector<double>& tokens,
   for (std::size_t s = 0; s < logits.size(); ++s) {
     const Real weight = std::exp(logits[s] - row.peak);
     partition += weight;
-    const Vector v = times(att.value, &tokens[source[s] * dim], dim);
+    const Vector v = mapped(att.value, &tokens[source[s] * dim], dim);
     for (std::size_t a = 0; a < dim; ++a) sum[a] += weight * v[a];
   }
   row.log_partition = row.peak + std::log(partition);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attractor/attention/attention_layer.hpp"
+#include "tests/support/layer_data.hpp"
 #include "tests/support/random_rows.hpp"
 
 namespace attractor {
@@ -13,13 +14,6 @@ namespace {
 
 std::vector<double> unit_tokens(std::size_t n, std::size_t dim) {
   return unit_rows(normals_of("sinkhorn tokens", 8, n, dim), dim);
-}
-
-LayerOutput attended(const AttentionLayer& layer, const std::vector<double>& tokens) {
-  validate(layer);
-  LayerOutput out;
-  attend(layer, tokens, {.matrix = true}, out);
-  return out;
 }
 
 double worst_sum(const std::vector<double>& p, std::size_t n) {
@@ -40,7 +34,7 @@ TEST(Sinkhorn, RowsAndColumnsSumToOne) {
     for (const Mask& mask : {Mask{}, Mask{.window = 5}, Mask{.slope = 0.1}}) {
       const AttentionLayer layer{
           .rule = Rule::sinkhorn, .beta = 2, .dim = kDim, .heads = {head}, .mask = mask};
-      const LayerOutput out = attended(layer, x);
+      const LayerOutput out = attended(layer, x, {.matrix = true});
       EXPECT_EQ(out.status, LayerStatus::complete);
       EXPECT_LT(worst_sum(out.matrix, kTokens), 2e-12);
     }
@@ -51,7 +45,8 @@ TEST(Sinkhorn, SymmetricKernelsConvergeFastForEveryBeta) {
   constexpr std::size_t kTokens = 60, kDim = 3;
   const std::vector<double> x = unit_tokens(kTokens, kDim);
   for (const double beta : {0.0, 1.0, 10.0, 100.0, 1000.0}) {
-    const LayerOutput out = attended({.rule = Rule::sinkhorn, .beta = beta, .dim = kDim}, x);
+    const LayerOutput out =
+        attended({.rule = Rule::sinkhorn, .beta = beta, .dim = kDim}, x, {.matrix = true});
     EXPECT_EQ(out.status, LayerStatus::complete) << beta;
     EXPECT_LE(out.sinkhorn_iterations, 40U) << beta;
     EXPECT_LT(worst_sum(out.matrix, kTokens), 1e-12 * (1 + 0.01 * beta)) << beta;
@@ -64,11 +59,11 @@ TEST(Sinkhorn, SymmetricKernelsConvergeFastForEveryBeta) {
 
 // A doubly stochastic 2 x 2 matrix has one number p: (p / (1 - p))^2 = k_11 k_22 / (k_12 k_21).
 TEST(Sinkhorn, TwoTokensInClosedForm) {
-  struct Case {
+  struct Pair {
     double angle, twist, beta;
   };
   for (const auto& [angle, twist, beta] :
-       {Case{1.0, 0, 0.5}, Case{1.0, 0, 20}, Case{2.5, 0, 3}, Case{0.7, 0.4, 2}, Case{2, 1.9, 1}}) {
+       {Pair{1.0, 0, 0.5}, Pair{1.0, 0, 20}, Pair{2.5, 0, 3}, Pair{0.7, 0.4, 2}, Pair{2, 1.9, 1}}) {
     const std::vector<double> x = {1, 0, std::cos(angle), std::sin(angle)};
     const std::vector<double> turn = {std::cos(twist), -std::sin(twist), std::sin(twist),
                                       std::cos(twist)};
@@ -76,7 +71,7 @@ TEST(Sinkhorn, TwoTokensInClosedForm) {
     if (twist != 0) layer.heads[0].key = turn;
     const double log_ratio =
         beta / 2 * (2 * std::cos(twist) - std::cos(angle + twist) - std::cos(angle - twist));
-    const LayerOutput out = attended(layer, x);
+    const LayerOutput out = attended(layer, x, {.matrix = true});
     EXPECT_NEAR(out.matrix[1], 1 / (1 + std::exp(log_ratio)), 1e-12) << angle << " " << twist;
     EXPECT_NEAR(out.matrix[0], 1 / (1 + std::exp(-log_ratio)), 1e-12);
   }
@@ -91,7 +86,7 @@ TEST(Sinkhorn, GeneralKernelsConvergeFastForModerateBeta) {
     for (const double beta : {1.0, 5.0, 20.0}) {
       AttentionLayer layer{.rule = Rule::sinkhorn, .beta = beta, .dim = kDim};
       layer.heads[0].key = key;
-      const LayerOutput out = attended(layer, x);
+      const LayerOutput out = attended(layer, x, {.matrix = true});
       EXPECT_EQ(out.status, LayerStatus::complete) << beta;
       EXPECT_LE(out.sinkhorn_iterations, 80U) << beta;
       EXPECT_LT(worst_sum(out.matrix, kTokens), 2e-12) << beta;
@@ -103,7 +98,7 @@ TEST(Sinkhorn, SaysWhenItDidNotConverge) {
   AttentionLayer layer{.rule = Rule::sinkhorn, .beta = 200, .dim = 3};
   layer.heads[0].key = {1, 0.1, 0, 0, 1, 0.1, 0, 0, 1};
   layer.sinkhorn.max_iterations = 3;
-  const LayerOutput out = attended(layer, x);
+  const LayerOutput out = attended(layer, x, {.matrix = true});
   EXPECT_EQ(out.status, LayerStatus::sinkhorn_unconverged);
   EXPECT_EQ(out.sinkhorn_iterations, 3U);
   EXPECT_NEAR(out.sinkhorn_error, worst_sum(out.matrix, 40), 1e-9);

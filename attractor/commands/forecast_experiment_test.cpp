@@ -51,7 +51,7 @@ TEST(Forecast, UnitLayersOfTheoryA7) {
 }
 
 TEST(Forecast, LevelsArePassedWhereTheCurveSaysSo) {
-  const Result a = ask({}, {});
+  const Result a = ask(ForecastSetup{}, {});
   const Table &schemes = a.tables[0], &curves = a.tables[1];
   EXPECT_EQ(schemes.name, "schemes");
   EXPECT_EQ(curves.name, "curves");
@@ -125,29 +125,31 @@ TEST(Forecast, VerdictTurnsWhereItSays) {
 }
 
 TEST(Forecast, BandIsTheForecastOfOtherBetas) {
-  const Result a = ask({}, {});
+  const Result a = ask(ForecastSetup{}, {});
   const Table& band = a.tables[3];
   ASSERT_EQ(band.name, "band");
   ASSERT_EQ(band.rows.size(), 3U);
   const double betas[] = {7.2, 8, 8.8};
   for (std::size_t k = 0; k < 3; ++k) {
-    const Result b = ask({.beta = betas[k]}, {});
+    const Result b = ask(ForecastSetup{.beta = betas[k]}, {});
     const auto row = static_cast<std::size_t>(Normalisation::pre);
     EXPECT_NEAR(band.rows[k][0], betas[k], 1e-14);
     EXPECT_NEAR(band.rows[k][1], b.values["cosine"].get<double>(), 1e-13);
     EXPECT_EQ(column(band, k, "layer_at_0.99"), column(b.tables[0], row, "layer_at_0.99"));
   }
-  EXPECT_EQ(ask({.beta = 0}, {}).tables.size(), 3U);  // ten per cent of nothing
+  EXPECT_EQ(ask(ForecastSetup{.beta = 0}, {}).tables.size(), 3U);  // ten per cent of nothing
 }
 
 TEST(Forecast, AsksWhatComesNext) {
-  EXPECT_EQ(ask({.depth = 12, .tokens = 1000}, {}).next.at(0).words(),
+  EXPECT_EQ(ask(ForecastSetup{.depth = 12, .tokens = 1000}, {}).next.at(0).words(),
             "attractor flow --norm pre --stepper layers --step 1 --time 12 --beta 8 --tokens 1000 "
             "--dim 64 --outputs 8 --init cap --cap-angle 1.2490");
-  EXPECT_EQ(ask({.norm = Normalisation::ngpt, .tokens = 1000, .rho0 = 0}, {}).next.at(0).words(),
+  EXPECT_EQ(ask(ForecastSetup{.norm = Normalisation::ngpt, .tokens = 1000, .rho0 = 0}, {})
+                .next.at(0)
+                .words(),
             "attractor flow --norm ngpt --stepper layers --step 1 --time 96 --beta 8 --tokens 1000 "
             "--dim 64 --outputs 8 --alpha 0.25");
-  EXPECT_EQ(ask({.tokens = 1e6, .rho0 = 0.5}, {}).next.at(0).words(),
+  EXPECT_EQ(ask(ForecastSetup{.tokens = 1e6, .rho0 = 0.5}, {}).next.at(0).words(),
             "attractor context --tokens 1000000 --rho 0.5 --gamma 0.579059");
 }
 
@@ -184,10 +186,10 @@ TEST(Forecast, FiguresEmphasiseTheSchemeAskedFor) {
 }
 
 TEST(Forecast, Refusals) {
-  EXPECT_SAYS(refusal([] { ask({.tokens = 5, .rho0 = -0.3}, {}); }), "rho0 = -0.3");
-  EXPECT_SAYS(refusal([] { ask({.rho0 = 1}, {}); }), "rho0 = 1");
-  EXPECT_SAYS(refusal([] { ask({.levels = {2}}, {}); }), "levels holds '2'");
-  EXPECT_EQ(refusal([] { ask({.deepnorm_scale = 1e-300}, {}); }),
+  EXPECT_SAYS(refusal([] { ask(ForecastSetup{.tokens = 5, .rho0 = -0.3}, {}); }), "rho0 = -0.3");
+  EXPECT_SAYS(refusal([] { ask(ForecastSetup{.rho0 = 1}, {}); }), "rho0 = 1");
+  EXPECT_SAYS(refusal([] { ask(ForecastSetup{.levels = {2}}, {}); }), "levels holds '2'");
+  EXPECT_EQ(refusal([] { ask(ForecastSetup{.deepnorm_scale = 1e-300}, {}); }),
             "deepnorm-scale = 1e-300 is not allowed; allowed: 0, or 1e-6 to 1e6");
   ForecastSetup p;
   EXPECT_SAYS(find(list(p), "deepnorm-scale").help, "from 1e-6");

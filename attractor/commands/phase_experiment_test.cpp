@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tests/support/refusal.hpp"
+#include "tests/support/result_table.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -17,12 +18,6 @@ PhaseSetup small() {
   p.time = 12;
   p.tokens = 16;
   return p;
-}
-
-const Table& table(const Result& answer, const std::string& name) {
-  for (const Table& t : answer.tables)
-    if (t.name == name) return t;
-  throw Error("no table " + name);
 }
 
 // theory.md A6: n = 32, g from 0 to 0.999.

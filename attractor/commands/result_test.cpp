@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/drawing/page_file.hpp"
 #include "attractor/files/hdf5.hpp"
 #include "attractor/lab/wrap.hpp"
@@ -11,8 +12,6 @@
 
 namespace attractor::lab {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 struct Asked {
   double beta = 1;

@@ -16,18 +16,18 @@
 namespace attractor::depth {
 namespace {
 
-constexpr double kPi = std::numbers::pi;
+using std::numbers::pi;
 
 std::vector<double> random_angles(std::size_t count, std::uint64_t seed = 3) {
   std::vector<double> angles(count);
   const Stream stream(seed, "circle flow test");
-  for (std::size_t i = 0; i < count; ++i) angles[i] = 4 * kPi * stream.uniform(i, 0) - 5;
+  for (std::size_t i = 0; i < count; ++i) angles[i] = 4 * pi * stream.uniform(i, 0) - 5;
   return angles;
 }
 
 std::vector<double> sorted_angles(std::size_t count) {
   std::vector<double> angles = random_angles(count);
-  for (double& a : angles) a = std::remainder(a, 2 * kPi);
+  for (double& a : angles) a = std::remainder(a, 2 * pi);
   std::sort(angles.begin(), angles.end());
   return angles;
 }
@@ -38,7 +38,7 @@ double order_parameter(std::span<const double> angles) {
   return std::hypot(x, y) / static_cast<double>(angles.size());
 }
 
-double on_circle(double a, double b) { return std::abs(std::remainder(a - b, 2 * kPi)); }
+double on_circle(double a, double b) { return std::abs(std::remainder(a - b, 2 * pi)); }
 
 TEST(CircleFlow, DriftAndEnergyAreThoseOfTheFourierSums) {
   const std::size_t n = 500;
@@ -118,7 +118,7 @@ TEST(CircleFlow, LabelsGiveTheMeanFieldOfTheoryA2) {
   const std::size_t n = 512;
   std::vector<double> labels(n);
   for (std::size_t i = 0; i < n; ++i) {
-    const double turn = 2 * kPi * (static_cast<double>(i) + 0.5) / static_cast<double>(n);
+    const double turn = 2 * pi * (static_cast<double>(i) + 0.5) / static_cast<double>(n);
     labels[i] = turn + 0.5 * std::sin(turn);
   }
   for (const Case& c : cases) {
@@ -137,7 +137,7 @@ TEST(CircleFlow, FollowsClosedSolutionsOfKuramoto) {
   std::vector<double> cauchy(n);
   for (std::size_t i = 0; i < n; ++i) {
     const double u = (static_cast<double>(i) + 0.5) / static_cast<double>(n);
-    cauchy[i] = 2 * std::atan(0.7 / 1.3 * std::tan(kPi * (u - 0.5)));
+    cauchy[i] = 2 * std::atan(0.7 / 1.3 * std::tan(pi * (u - 0.5)));
   }
   CircleFlow flow({.beta = 0}, n);
   EXPECT_NEAR(order_parameter(moved(flow, cauchy, 1)), 0.4603034049690, 1e-11);
@@ -157,7 +157,7 @@ TEST(CircleFlow, SaysWhenTheMotionIsBelowItsAccuracy) {
   flow.drift(angles, 0, out);
   EXPECT_TRUE(flow.resolves(1e-6));
   // Two clusters a third of a turn apart pull at each other by e^{-90}.
-  for (std::size_t i = 0; i < 1000; ++i) angles[i] = i < 500 ? 0 : 2 * kPi / 3;
+  for (std::size_t i = 0; i < 1000; ++i) angles[i] = i < 500 ? 0 : 2 * pi / 3;
   flow.drift(angles, 0, out);
   EXPECT_LT(flow.largest_speed(), 1e-11);
   EXPECT_FALSE(flow.resolves(0.1));

@@ -74,7 +74,7 @@ TEST(Velocity, IsThatOfTheNotationWithMassesAndWeights) {
         }
         const Rows truth = textbook_velocity(a, tokens, masses);
         Rows out(tokens.size());
-        EXPECT_EQ(velocity({.attention = a}, tokens, masses, out), Engine::dense);
+        EXPECT_EQ(velocity(VelocityTask{.attention = a}, tokens, masses, out), Engine::dense);
         // Sums of n terms of the size of the largest result, each rounded a few times.
         double size = 0;
         for (const double v : truth) size = std::max(size, std::abs(v));

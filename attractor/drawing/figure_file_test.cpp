@@ -11,6 +11,7 @@
 #include "attractor/base/file.hpp"
 #include "attractor/base/random.hpp"
 #include "attractor/drawing/text_width.hpp"
+#include "tests/support/page_test.hpp"
 
 namespace attractor::report {
 namespace {
@@ -54,17 +55,6 @@ Figure simple() {
                       .y = {.label = "E"},
                       .series = {{.title = "climbs", .x = {0, 10, 30}, .y = {0.1, 0.4, 1}}},
                       .horizontal = {{.at = 1, .dashed = true}}}}};
-}
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
-
-std::size_t count(const std::string& text, std::string_view part) {
-  std::size_t found = 0;
-  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size())
-    ++found;
-  return found;
 }
 
 std::string match(const std::string& text, const std::string& pattern) {

@@ -4,15 +4,10 @@
 
 #include <string_view>
 
+#include "tests/support/page_test.hpp"
+
 namespace attractor::report {
 namespace {
-
-std::size_t count(const std::string& text, std::string_view part) {
-  std::size_t found = 0;
-  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size())
-    ++found;
-  return found;
-}
 
 Scene sphere() {
   Scene scene{.title = "a <film>", .labels = {"t = 0", "t = 10^{3}", "t = 10^{6}"}};

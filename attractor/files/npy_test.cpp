@@ -34,7 +34,7 @@ std::string header(std::string_view descr, std::string_view shape, bool fortran 
 Array parse(std::string_view bytes) { return parse_npy(std::as_bytes(std::span(bytes)), "x.npy"); }
 
 /// The message of the refusal; empty if the bytes were accepted.
-std::string refusal(std::string_view bytes) {
+std::string refusal_of_bytes(std::string_view bytes) {
   try {
     parse(bytes);
   } catch (const Error& error) {
@@ -43,7 +43,7 @@ std::string refusal(std::string_view bytes) {
   return "";
 }
 
-std::string refusal_of_header(std::string_view text) { return refusal(npy(text, "")); }
+std::string refusal_of_header(std::string_view text) { return refusal_of_bytes(npy(text, "")); }
 
 constexpr char kLittleOneTwo[] = "\0\0\0\0\0\0\xf0\x3f\0\0\0\0\0\0\0\x40";
 const std::string kTwoDoubles(kLittleOneTwo, 16);
@@ -159,41 +159,41 @@ TEST(Npy, TurnsColumnMajorCubeIntoRowMajor) {
 TEST(Npy, RefusesBadMagic) {
   std::string file = npy(header("<f8", "(2,)"), kTwoDoubles);
   file[0] = 'x';
-  EXPECT_SAYS(refusal(file), "x.npy: does not begin with the .npy signature");
+  EXPECT_SAYS(refusal_of_bytes(file), "x.npy: does not begin with the .npy signature");
 }
 
-TEST(Npy, RefusesEmptyFile) { EXPECT_SAYS(refusal(""), "signature"); }
+TEST(Npy, RefusesEmptyFile) { EXPECT_SAYS(refusal_of_bytes(""), "signature"); }
 
 TEST(Npy, RefusesUnknownVersions) {
-  EXPECT_SAYS(refusal(npy(header("<f8", "(2,)"), kTwoDoubles, 4)), "version 4.0");
-  EXPECT_SAYS(refusal(npy(header("<f8", "(2,)"), kTwoDoubles, 0)), "version 0.0");
+  EXPECT_SAYS(refusal_of_bytes(npy(header("<f8", "(2,)"), kTwoDoubles, 4)), "version 4.0");
+  EXPECT_SAYS(refusal_of_bytes(npy(header("<f8", "(2,)"), kTwoDoubles, 0)), "version 0.0");
   std::string file = npy(header("<f8", "(2,)"), kTwoDoubles);
   file[7] = 1;
-  EXPECT_SAYS(refusal(file), "version 1.1");
+  EXPECT_SAYS(refusal_of_bytes(file), "version 1.1");
 }
 
 TEST(Npy, RefusesEveryTruncation) {
   for (const int major : {1, 2}) {
     const std::string file = npy(header("<f8", "(2,)"), kTwoDoubles, major);
     for (std::size_t cut = 0; cut < file.size(); ++cut)
-      EXPECT_NE(refusal(std::string_view(file).substr(0, cut)), "") << cut;
+      EXPECT_NE(refusal_of_bytes(std::string_view(file).substr(0, cut)), "") << cut;
   }
 }
 
 TEST(Npy, RefusesTruncatedData) {
-  EXPECT_SAYS(refusal(npy(header("<f8", "(2,)"), kTwoDoubles.substr(1))),
+  EXPECT_SAYS(refusal_of_bytes(npy(header("<f8", "(2,)"), kTwoDoubles.substr(1))),
               "truncated: the shape (2) with 8 bytes per element needs 16 bytes of data and the "
               "file has 15");
 }
 
 TEST(Npy, RefusesExtraBytes) {
-  EXPECT_SAYS(refusal(npy(header("<f8", "(2,)"), kTwoDoubles + "x")), "too long");
+  EXPECT_SAYS(refusal_of_bytes(npy(header("<f8", "(2,)"), kTwoDoubles + "x")), "too long");
 }
 
 TEST(Npy, RefusesHeaderLongerThanFile) {
   std::string file = npy(header("<f8", "(2,)"), kTwoDoubles, 2);
   file[11] = '\x7f';
-  EXPECT_SAYS(refusal(file), "declares a header of 21307");
+  EXPECT_SAYS(refusal_of_bytes(file), "declares a header of 21307");
 }
 
 TEST(Npy, RefusesShapesThatOverflow) {
@@ -242,7 +242,7 @@ TEST(Npy, RefusesStructuredType) {
 class NpyGarbage : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(NpyGarbage, IsRefused) {
-  const std::string message = refusal(npy(GetParam(), kTwoDoubles));
+  const std::string message = refusal_of_bytes(npy(GetParam(), kTwoDoubles));
   EXPECT_SAYS(message, "x.npy: ");
   EXPECT_SAYS(message, "header");
 }
@@ -272,7 +272,7 @@ INSTANTIATE_TEST_SUITE_P(
                       "{'descr': None, 'fortran_order': False, 'shape': (2,)}", "{'descr: <f8}"));
 
 TEST(Npy, MessagesShowNoControlCharacters) {
-  const std::string message = refusal(npy("{'\x1b[31m\x07': 1}", ""));
+  const std::string message = refusal_of_bytes(npy("{'\x1b[31m\x07': 1}", ""));
   EXPECT_SAYS(message, "'?[31m?'");
 }
 

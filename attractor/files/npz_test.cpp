@@ -46,7 +46,7 @@ std::string deflated(const std::string& text) {
 }
 
 /// An archive of one member, with room to lie.
-struct Archive {
+struct MadeUpZip {
   std::string name = "h.npy", content = npy_of(2.5);
   bool deflate = false;
   std::uint64_t kind = 99, size = 0, flags = 0, sum = 0;
@@ -82,7 +82,7 @@ class NpzFile : public testing::Test {
     write_file(file_, bytes);
     return file_.string();
   }
-  std::string said(const Archive& archive) {
+  std::string said(const MadeUpZip& archive) {
     const std::string file = write(archive.bytes());
     return refusal([&] { read_array(file); });
   }
@@ -91,7 +91,7 @@ class NpzFile : public testing::Test {
 
 TEST_F(NpzFile, ReadsStoredAndDeflatedMembers) {
   for (const bool deflate : {false, true}) {
-    const std::string file = write(Archive{.deflate = deflate}.bytes());
+    const std::string file = write(MadeUpZip{.deflate = deflate}.bytes());
     EXPECT_EQ(Npz(file).names(), (std::vector<std::string>{"h"}));
     EXPECT_EQ(read_array(file).data, (std::vector<double>{2.5}));
     EXPECT_EQ(read_array(file + ":/h").data, (std::vector<double>{2.5}));
@@ -108,7 +108,7 @@ TEST_F(NpzFile, RefusesWhatCannotBe) {
   EXPECT_SAYS(said({.flags = 1}), "is encrypted");
   EXPECT_SAYS(said({.deflate = true, .sum = 5}), "its checksum is wrong");
   EXPECT_SAYS(said({.content = "no array at all"}), "does not begin with the .npy signature");
-  const std::string whole = Archive{}.bytes();
+  const std::string whole = MadeUpZip{}.bytes();
   for (const std::size_t length : {30UL, 100UL, whole.size() - 1}) {
     const std::string file = write(whole.substr(0, length));
     EXPECT_SAYS(refusal([&] { read_array(file); }), "has no directory of a ZIP archive");

@@ -6,16 +6,14 @@
 
 #include <cstdio>
 #include <fstream>
-#include <limits>
 
 #include "attractor/attention/rule.hpp"
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace attractor::lab {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // A list with one parameter of each kind, and a file to set it from.
 class Toml : public ::testing::Test {

@@ -10,22 +10,15 @@
 #include "attractor/attention/normalisation.hpp"
 #include "attractor/attention/rule.hpp"
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/lab/json.hpp"
 #include "attractor/lab/number_list.hpp"
 #include "attractor/training/problem.hpp"
+#include "tests/support/exact_text.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace attractor::lab {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// Seventeen digits: every double has its own text.
-std::string exact(double x) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.17g", x);
-  return text;
-}
 
 void expect_refused(const Parameter& parameter, const std::string& text) {
   const std::string before = parameter.text();

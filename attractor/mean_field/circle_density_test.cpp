@@ -10,6 +10,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/flow/run.hpp"
 #include "attractor/mean_field/start_density.hpp"
+#include "tests/support/moved.hpp"
 
 namespace attractor::meanfield {
 namespace {
@@ -18,21 +19,13 @@ std::vector<double> started(const CircleDensity& flow, const CircleLaw& law) {
   return flow.state(law.moments(flow.modes() + 1));
 }
 
-std::vector<double> moved(CircleDensity& flow, std::vector<double> state, double time,
-                          double tolerance = 1e-13) {
-  flow::Progress progress{.state = std::move(state)};
-  const flow::Plan plan{.end = flow::Time(time), .tolerance = tolerance};
-  EXPECT_EQ(run(flow, flow::dormand_prince(), plan, progress, {}), flow::Status::complete);
-  return progress.state;
-}
-
 double order(std::span<const double> state) { return std::abs(moments_of(state)[1]); }
 
 TEST(CircleDensity, MovesAlongTheOttAntonsenSolution) {
   CircleDensity flow({.beta = 0}, {.modes = 64, .max_modes = 1024});
   const auto start = started(flow, wrapped_cauchy(0.3));
-  EXPECT_NEAR(order(moved(flow, start, 1)), 0.4603034049690, 1e-12);
-  EXPECT_NEAR(order(moved(flow, start, 3)), 0.8155720884373, 1e-12);
+  EXPECT_NEAR(order(moved(flow, start, 1, 1e-13)), 0.4603034049690, 1e-12);
+  EXPECT_NEAR(order(moved(flow, start, 3, 1e-13)), 0.8155720884373, 1e-12);
   EXPECT_GT(flow.modes(), 64U);  // 0.8155^64 = 2e-6 asks for more
   EXPECT_FALSE(flow.unresolved());
 }
@@ -50,7 +43,7 @@ TEST(CircleDensity, GivesTheMeanFieldOfTheoryA2) {
                                 {Rule::unnormalised, 4, 0.1, 0.3093931020249}};
   for (const LabelledCase& c : cases) {
     CircleDensity flow({.rule = c.rule, .beta = c.beta}, {.modes = 64, .max_modes = 512});
-    const auto end = moved(flow, started(flow, labelled_map(0.5)), c.time);
+    const auto end = moved(flow, started(flow, labelled_map(0.5)), c.time, 1e-13);
     EXPECT_NEAR(order(end), c.order, 2e-12) << name(c.rule) << " beta " << c.beta;
     EXPECT_NEAR(measure_density(end).mass, 1, 1e-12);
     EXPECT_GT(measure_density(end).smallest, 0);
@@ -72,7 +65,7 @@ TEST(CircleDensity, ConvergesFasterThanAnyPower) {
     const auto truth = labels.moments(progress.state, 5);
     const auto error = [&](std::size_t modes) {
       CircleDensity flow(attention, {.modes = modes, .max_modes = modes});
-      const auto m = moments_of(moved(flow, started(flow, law), 0.3));
+      const auto m = moments_of(moved(flow, started(flow, law), 0.3, 1e-13));
       double worst = 0;
       for (std::size_t k = 1; k < truth.size(); ++k)
         worst = std::max(worst, std::abs(m[k] - truth[k]));
@@ -134,7 +127,7 @@ TEST(CircleDensity, ClassicalRungeKuttaKeepsItsOrder) {
               flow::Status::complete);
     return progress.state;
   };
-  const auto truth = moved(flow, start, 1);
+  const auto truth = moved(flow, start, 1, 1e-13);
   const auto error = [&](double step) {
     const auto state = end(step);
     double worst = 0;

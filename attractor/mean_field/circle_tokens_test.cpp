@@ -12,16 +12,17 @@
 #include "attractor/base/threads.hpp"
 #include "attractor/depth/attention_flow.hpp"
 #include "attractor/flow/run.hpp"
+#include "tests/support/moved.hpp"
 
 namespace attractor::meanfield {
 namespace {
 
-constexpr double kPi = std::numbers::pi;
+using std::numbers::pi;
 
 std::vector<double> labels(std::size_t count, double amplitude) {
   std::vector<double> angles;
   for (std::size_t i = 0; i < count; ++i) {
-    const double turn = 2 * kPi * (static_cast<double>(i) + 0.5) / static_cast<double>(count);
+    const double turn = 2 * pi * (static_cast<double>(i) + 0.5) / static_cast<double>(count);
     angles.push_back(turn + amplitude * std::sin(turn));
   }
   return angles;
@@ -32,29 +33,22 @@ std::vector<double> cauchy_labels(std::size_t count, double order) {
   std::vector<double> angles;
   for (std::size_t i = 0; i < count; ++i) {
     const double u = (static_cast<double>(i) + 0.5) / static_cast<double>(count);
-    angles.push_back(2 * std::atan((1 - order) / (1 + order) * std::tan(kPi * (u - 0.5))));
+    angles.push_back(2 * std::atan((1 - order) / (1 + order) * std::tan(pi * (u - 0.5))));
   }
   return angles;
-}
-
-std::vector<double> moved(CircleTokens& flow, std::vector<double> angles, double time) {
-  flow::Progress progress{.state = std::move(angles)};
-  const flow::Plan plan{.end = flow::Time(time), .tolerance = 1e-13};
-  EXPECT_EQ(run(flow, flow::dormand_prince(), plan, progress, {}), flow::Status::complete);
-  return progress.state;
 }
 
 std::vector<double> random_angles(std::size_t count) {
   std::vector<double> angles(count);
   const Stream stream(3, "circle tokens test");
-  for (std::size_t i = 0; i < count; ++i) angles[i] = 2 * kPi * stream.uniform(i, 0);
+  for (std::size_t i = 0; i < count; ++i) angles[i] = 2 * pi * stream.uniform(i, 0);
   return angles;
 }
 
 TEST(CircleTokens, MoveAlongTheOttAntonsenSolution) {
   CircleTokens flow({.beta = 0}, 4096);
   for (const auto& [time, order] : {std::pair{1.0, 0.4603034049690}, {3.0, 0.8155720884373}}) {
-    const std::vector<double> end = moved(flow, cauchy_labels(4096, 0.3), time);
+    const std::vector<double> end = moved(flow, cauchy_labels(4096, 0.3), time, 1e-13);
     EXPECT_NEAR(std::abs(flow.moments(end, 2)[1]), order, 1e-12) << time;
   }
 }
@@ -62,27 +56,27 @@ TEST(CircleTokens, MoveAlongTheOttAntonsenSolution) {
 TEST(CircleTokens, TwoOfThemMeetInClosedForm) {
   for (const Rule rule : {Rule::softmax, Rule::unnormalised}) {
     CircleTokens flow({.rule = rule, .beta = 0}, 2);
-    const std::vector<double> end = moved(flow, {0.0, 2.0}, 1.5);
+    const std::vector<double> end = moved(flow, {0.0, 2.0}, 1.5, 1e-13);
     EXPECT_NEAR(end[1] - end[0], 0.6689000994797, 1e-11);
     EXPECT_NEAR(end[1] - end[0], 2 * std::atan(std::tan(1.0) * std::exp(-1.5)), 1e-12);
   }
 }
 
-struct LabelledCase {
+struct LabelledTokens {
   Rule rule;
   double beta, time, order;
 };
 
 TEST(CircleTokens, LabelsGiveTheMeanFieldOfTheoryA2) {
-  const LabelledCase cases[] = {
+  const LabelledTokens cases[] = {
       {Rule::softmax, 0, 0, 0.2422684576749}, {Rule::softmax, 0, 1, 0.3715773138682},
       {Rule::softmax, 1, 1, 0.3575110455509}, {Rule::unnormalised, 1, 1, 0.3967536386277},
       {Rule::softmax, 4, 1, 0.2958528176843}, {Rule::unnormalised, 4, 0.1, 0.3093931020249},
   };
-  for (const LabelledCase& c : cases)
+  for (const LabelledTokens& c : cases)
     for (const std::size_t count : {256U, 512U}) {
       CircleTokens flow({.rule = c.rule, .beta = c.beta}, count);
-      const std::vector<double> end = moved(flow, labels(count, 0.5), c.time);
+      const std::vector<double> end = moved(flow, labels(count, 0.5), c.time, 1e-13);
       EXPECT_NEAR(std::abs(flow.moments(end, 2)[1]), c.order, 2e-12)
           << name(c.rule) << " beta " << c.beta << " labels " << count;
     }

@@ -14,11 +14,11 @@
 namespace attractor::meanfield {
 namespace {
 
-constexpr double kPi = std::numbers::pi;
+using std::numbers::pi;
 
 using Numbers = std::vector<double>;
 
-double arc(double a, double b) { return std::abs(std::remainder(a - b, 2 * kPi)); }
+double arc(double a, double b) { return std::abs(std::remainder(a - b, 2 * pi)); }
 
 /// Equal weights: the best matching over all permutations.
 template <class Cost>
@@ -57,9 +57,9 @@ TEST(Distances, CountWeights) {
 }
 
 TEST(Distances, GoTheShortWayAround) {
-  const Numbers a = {-0.1}, b = {0.2 + 4 * kPi}, opposite = {kPi};
+  const Numbers a = {-0.1}, b = {0.2 + 4 * pi}, opposite = {pi};
   EXPECT_NEAR(circle_distance({a, {}}, {b, {}}), 0.3, 1e-14);
-  EXPECT_NEAR(circle_distance({Numbers{0}, {}}, {opposite, {}}), kPi, 1e-14);
+  EXPECT_NEAR(circle_distance({Numbers{0}, {}}, {opposite, {}}), pi, 1e-14);
   EXPECT_EQ(circle_distance({a, {}}, {a, {}}), 0);
   EXPECT_EQ(line_distance({a, {}}, {a, {}}), 0);
 }
@@ -67,11 +67,11 @@ TEST(Distances, GoTheShortWayAround) {
 TEST(Distances, OfAPointToTheUniformLaw) {
   // E |theta| = pi/2; labels of the uniform law are exact for it by symmetry.
   const Numbers labels = circle_labels(perturbed_circle(1, 0), 1000);
-  EXPECT_NEAR(circle_distance({Numbers{kPi}, {}}, {labels, {}}), kPi / 2, 1e-12);
+  EXPECT_NEAR(circle_distance({Numbers{pi}, {}}, {labels, {}}), pi / 2, 1e-12);
   // Two laws apart by a mode: int |F - G| = (eps/2 pi) * 4 with median 0.
   const Numbers other = circle_labels(perturbed_circle(1, 0.1), 20'000);
   const Numbers uniform = circle_labels(perturbed_circle(1, 0), 20'000);
-  EXPECT_NEAR(circle_distance({other, {}}, {uniform, {}}), 0.1 * 4 / (2 * kPi), 1e-4);
+  EXPECT_NEAR(circle_distance({other, {}}, {uniform, {}}), 0.1 * 4 / (2 * pi), 1e-4);
 }
 
 }  // namespace

@@ -11,20 +11,12 @@
 #include "attractor/flow/run.hpp"
 #include "attractor/mean_field/zonal_density.hpp"
 #include "attractor/stability/sphere_spectrum.hpp"
+#include "tests/support/moved.hpp"
 
 namespace attractor::meanfield {
 namespace {
 
 using Point = std::span<const double>;
-
-template <class F>
-std::vector<double> moved(F& flow, std::vector<double> state, double time,
-                          double tolerance = 1e-12) {
-  flow::Progress progress{.state = std::move(state)};
-  const flow::Plan plan{.end = flow::Time(time), .tolerance = tolerance};
-  EXPECT_EQ(run(flow, flow::dormand_prince(), plan, progress, {}), flow::Status::complete);
-  return progress.state;
-}
 
 TEST(SphereLabels, EqualTheZonalSolver) {
   for (const Rule rule : {Rule::softmax, Rule::unnormalised}) {

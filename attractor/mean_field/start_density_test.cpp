@@ -15,7 +15,7 @@
 namespace attractor::meanfield {
 namespace {
 
-constexpr double kPi = std::numbers::pi;
+using std::numbers::pi;
 
 struct NamedLaw {
   const char* name;
@@ -41,7 +41,7 @@ TEST(CircleLaws, MomentsAreTheIntegralsOfTheirDensity) {
     for (std::size_t k = 0; k < m.size(); ++k) {
       std::complex<double> sum = 0;
       for (std::size_t j = 0; j < nodes; ++j) {
-        const double angle = 2 * kPi * static_cast<double>(j) / static_cast<double>(nodes);
+        const double angle = 2 * pi * static_cast<double>(j) / static_cast<double>(nodes);
         sum += law.density(angle) * std::polar(1.0, static_cast<double>(k) * angle);
       }
       EXPECT_LT(std::abs(m[k] - sum / static_cast<double>(nodes)), 1e-14) << name << " k " << k;
@@ -107,7 +107,7 @@ TEST(CircleLaws, HaveTheClosedQuantiles) {
   EXPECT_NEAR(quantile(100, 0.75), 0.0675466545104601243, 1e-15);
   // theta/2pi + eps sin(3 theta)/6pi + 1/2
   const double angle = perturbed_circle(3, 0.7).quantile(0.3);
-  EXPECT_NEAR(angle / (2 * kPi) + 0.7 * std::sin(3 * angle) / (6 * kPi) + 0.5, 0.3, 1e-15);
+  EXPECT_NEAR(angle / (2 * pi) + 0.7 * std::sin(3 * angle) / (6 * pi) + 0.5, 0.3, 1e-15);
   const double extreme = circle_bumps({{.concentration = 1e6}}).quantile(0.75);
   EXPECT_NEAR(extreme, 0.6744897501960817e-3, 1e-9);                   // Gaussian of width 1e-3
   EXPECT_TRUE(std::isfinite(perturbed_circle(1, 1).quantile(1e-12)));  // density 0 at the end

@@ -11,6 +11,7 @@
 #include "attractor/mean_field/circle_density.hpp"
 #include "attractor/mean_field/start_density.hpp"
 #include "attractor/mean_field/zonal_density.hpp"
+#include "tests/support/moved.hpp"
 
 namespace attractor::meanfield {
 namespace {
@@ -55,14 +56,6 @@ TEST(Truncation, ATwinHasTwiceTheModesAtAllTimes) {
   EXPECT_FALSE(t.meet(flow::Time(9), 1e9, 0, 0));
   EXPECT_EQ(t.modes(), 64U);
   EXPECT_FALSE(t.unresolved());
-}
-
-template <class F>
-std::vector<double> moved(F& flow, std::vector<double> state, double time) {
-  flow::Progress progress{.state = std::move(state)};
-  const flow::Plan plan{.end = flow::Time(time), .tolerance = 1e-12};
-  EXPECT_EQ(run(flow, flow::dormand_prince(), plan, progress, {}), flow::Status::complete);
-  return progress.state;
 }
 
 TEST(Truncation, SeesMissingModesOfAnySymmetry) {

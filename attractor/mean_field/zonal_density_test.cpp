@@ -10,18 +10,10 @@
 #include "attractor/flow/run.hpp"
 #include "attractor/mean_field/circle_density.hpp"
 #include "attractor/mean_field/start_density.hpp"
+#include "tests/support/moved.hpp"
 
 namespace attractor::meanfield {
 namespace {
-
-template <class F>
-std::vector<double> moved(F& flow, std::vector<double> state, double time,
-                          double tolerance = 1e-13) {
-  flow::Progress progress{.state = std::move(state)};
-  const flow::Plan plan{.end = flow::Time(time), .tolerance = tolerance};
-  EXPECT_EQ(run(flow, flow::dormand_prince(), plan, progress, {}), flow::Status::complete);
-  return progress.state;
-}
 
 std::vector<double> started(const ZonalDensity& flow, const ZonalLaw& law) {
   std::vector<double> c = law.coefficients(flow.degrees() + 1);
@@ -33,8 +25,8 @@ TEST(ZonalDensity, InTwoDimensionsIsTheCircle) {
   for (const Rule rule : {Rule::softmax, Rule::unnormalised}) {
     ZonalDensity zonal({.dim = 2, .rule = rule, .beta = 2, .noise = 0.02}, 48);
     CircleDensity circle({.rule = rule, .beta = 2, .noise = 0.02}, {.modes = 48, .max_modes = 48});
-    const auto end = moved(zonal, started(zonal, perturbed_zonal(2, 1, 0.4)), 0.5);
-    const auto same = moved(circle, circle.state(perturbed_circle(1, 0.4).moments(49)), 0.5);
+    const auto end = moved(zonal, started(zonal, perturbed_zonal(2, 1, 0.4)), 0.5, 1e-13);
+    const auto same = moved(circle, circle.state(perturbed_circle(1, 0.4).moments(49)), 0.5, 1e-13);
     for (std::size_t k = 1; k <= 10; ++k)  // p_k = sqrt(2) cos k theta
       EXPECT_NEAR(end[k - 1] / std::sqrt(2), same[2 * k - 2], 1e-13) << name(rule) << " k " << k;
   }
@@ -93,8 +85,8 @@ TEST(ZonalLabels, AreTheCoefficientsInMotion) {
       const WeightedPoints start = zonal_markers(law, 96);
       ZonalLabels labels(attention, start.weights);
       const double time = rule == Rule::softmax ? 0.4 : 0.05;
-      const auto c = moved(density, started(density, law), time);
-      const auto angles = moved(labels, start.points, time);
+      const auto c = moved(density, started(density, law), time, 1e-13);
+      const auto angles = moved(labels, start.points, time, 1e-13);
       const auto same = labels.coefficients(angles, 7);
       for (std::size_t l = 1; l < same.size(); ++l)
         EXPECT_NEAR(c[l - 1], same[l], 1e-11) << "d " << dim << " " << name(rule) << " l " << l;
@@ -110,7 +102,7 @@ TEST(ZonalLabels, OfTheCircleGiveTheMeanFieldOfTheoryA2) {
     angles.push_back(turn + 0.5 * std::sin(turn));
   }
   ZonalLabels flow({.dim = 2, .beta = 4}, std::vector<double>(256, 1. / 256));
-  const auto end = moved(flow, angles, 1);
+  const auto end = moved(flow, angles, 1, 1e-13);
   EXPECT_NEAR(std::abs(zonal_order(2, flow.coefficients(end, 2))), 0.2958528176843, 2e-12);
 }
 

@@ -5,11 +5,10 @@
 #include <cmath>
 
 #include "attractor/base/error.hpp"
+#include "tests/support/rules.hpp"
 
 namespace attractor::meanfield {
 namespace {
-
-constexpr Rule kUsa = Rule::unnormalised, kSa = Rule::softmax;
 
 TEST(Bifurcation, TricriticalBetaOfTheReference) {
   const struct {

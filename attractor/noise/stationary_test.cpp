@@ -2,17 +2,18 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Eigenvalues>
+#include <Eigen/Core>
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
+#include "attractor/base/dense.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/stability/sphere_spectrum.hpp"
+#include "tests/support/rules.hpp"
 
 namespace attractor::meanfield {
 namespace {
-
-constexpr Rule kUsa = Rule::unnormalised, kSa = Rule::softmax;
 
 StationaryState state_at(const NoisyAttention& model, double order) {
   StationarySolver solver(model);
@@ -218,6 +219,12 @@ TEST(Stationary, UniformStateLosesStabilityAtTheCriticalNoise) {
     EXPECT_NEAR(state_at({rule, 3, 2}, 1e-4).gain, 1, 1e-7);
 }
 
+Eigen::VectorXcd eigenvalues(const Eigen::MatrixXd& A) {
+  const std::vector<std::complex<double>> values = general_eigenvalues(A);
+  return Eigen::Map<const Eigen::VectorXcd>(values.data(),
+                                            static_cast<Eigen::Index>(values.size()));
+}
+
 /// Growth rates of even perturbations on the circle: the linearised Fokker-Planck operator in
 /// cosines, by differences of its nonlinear right side.
 Eigen::VectorXcd growth_rates(const NoisyAttention& model, const StationaryState& state) {
@@ -253,7 +260,7 @@ Eigen::VectorXcd growth_rates(const NoisyAttention& model, const StationaryState
     b(k) += h;
     jacobian.col(k) = (rate(b) - rate(a)) / (2 * h);
   }
-  return Eigen::EigenSolver<Eigen::MatrixXd>(jacobian, false).eigenvalues();
+  return eigenvalues(jacobian);
 }
 
 TEST(Stationary, GainDecidesStabilityOfTheFokkerPlanckEquation) {
@@ -293,8 +300,7 @@ TEST(Stationary, GainOfSoftmaxIsTheSecondEigenvalueOfTheAttentionMatrix) {
                         std::exp(solver.log_density(*state, std::cos(angle(j))));
     attention.row(i) /= attention.row(i).sum();
   }
-  Eigen::VectorXd values =
-      Eigen::EigenSolver<Eigen::MatrixXd>(attention, false).eigenvalues().real();
+  Eigen::VectorXd values = eigenvalues(attention).real();
   std::sort(values.data(), values.data() + values.size());
   const double beta_kappa = 3 * state->noise_ratio * std::exp(log_critical_noise(model));
   EXPECT_NEAR(values(kGrid - 1), 1, 1e-12);

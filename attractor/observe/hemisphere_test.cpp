@@ -13,7 +13,7 @@
 namespace attractor::observe {
 namespace {
 
-constexpr double kPi = std::numbers::pi;
+using std::numbers::pi;
 
 // The pole is a witness: unit, and every token at least `depth` deep, one of them exactly.
 void expect_witness(const Hemisphere& found, std::span<const double> tokens, std::size_t dim) {
@@ -68,16 +68,16 @@ TEST(Hemisphere, CircleAgainstTheLargestGap) {
     const std::size_t n = 1 + draw % 9;
     std::vector<double> angles, tokens;
     for (std::size_t i = 0; i < n; ++i) {
-      angles.push_back(2 * kPi * stream.uniform(draw, i));
+      angles.push_back(2 * pi * stream.uniform(draw, i));
       tokens.insert(tokens.end(), {std::cos(angles[i]), std::sin(angles[i])});
     }
     std::sort(angles.begin(), angles.end());
-    double gap = angles[0] + 2 * kPi - angles.back();
+    double gap = angles[0] + 2 * pi - angles.back();
     for (std::size_t i = 1; i < n; ++i) gap = std::max(gap, angles[i] - angles[i - 1]);
     const Hemisphere found = hemisphere(tokens, 2);
-    ASSERT_EQ(found.inside, gap > kPi) << draw;
+    ASSERT_EQ(found.inside, gap > pi) << draw;
     inside += found.inside;
-    EXPECT_NEAR(found.depth, gap > kPi ? std::cos(kPi - gap / 2) : 0, 1e-12);
+    EXPECT_NEAR(found.depth, gap > pi ? std::cos(pi - gap / 2) : 0, 1e-12);
     if (found.inside) expect_witness(found, tokens, 2);
   }
   EXPECT_GT(inside, 500u);
@@ -103,7 +103,7 @@ TEST(Hemisphere, Equator) {
   for (const double lift : {0.0, 1e-10, 1e-7, 1e-3}) {
     std::vector<double> tokens = {0, 0, 1, 0.6, 0, 0.8};
     for (std::size_t i = 0; i < 12; ++i) {
-      const double t = 2 * kPi * double(i) / 12 + 0.1;
+      const double t = 2 * pi * double(i) / 12 + 0.1;
       tokens.insert(tokens.end(), {std::cos(t), std::sin(t), lift});
     }
     const Hemisphere found = hemisphere(tokens, 3);
@@ -118,7 +118,7 @@ TEST(Hemisphere, HalfCircle) {
   for (const double missing : {0.0, 1e-9, 1e-4}) {
     std::vector<double> tokens;
     for (std::size_t i = 0; i <= 20; ++i) {
-      const double t = (kPi - missing) * double(i) / 20;
+      const double t = (pi - missing) * double(i) / 20;
       tokens.insert(tokens.end(), {std::cos(t), std::sin(t)});
     }
     const Hemisphere found = hemisphere(tokens, 2);

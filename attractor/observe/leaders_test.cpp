@@ -13,7 +13,7 @@
 namespace attractor::observe {
 namespace {
 
-constexpr double kPi = std::numbers::pi;
+using std::numbers::pi;
 using Indices = std::vector<std::uint32_t>;
 
 double chord(double angle) { return 2 * std::sin(angle / 2); }
@@ -97,14 +97,14 @@ TEST(Leaders, ExpectedStrongCentres) {
   const struct {
     std::size_t n, dim;
     double radius, p;
-  } cases[] = {{200, 2, chord(0.3), 0.3 / kPi},
-               {60, 2, chord(0.5), 0.5 / kPi},
-               {30, 2, chord(0.05), 0.05 / kPi},
+  } cases[] = {{200, 2, chord(0.3), 0.3 / pi},
+               {60, 2, chord(0.5), 0.5 / pi},
+               {30, 2, chord(0.05), 0.05 / pi},
                {400, 3, 0.4, 0.04}};
   const auto expected = [](double p, std::size_t n) {
     return (1 - std::pow(1 - p, double(n))) / p;
   };
-  EXPECT_NEAR(expected(0.3 / kPi, 200), 10.47197549190, 1e-10);  // theory A9
+  EXPECT_NEAR(expected(0.3 / pi, 200), 10.47197549190, 1e-10);  // theory A9
   for (const auto& c : cases) {
     const Stream stream(2, "test.strong");
     const auto count = [&](std::size_t draw) {
@@ -138,13 +138,13 @@ TEST(Leaders, RenyiConstant) {
 
 TEST(Leaders, ExpectedCentres) {
   for (const std::size_t n : {400u, 1500u, 6000u}) {
-    const double delta = 0.04, tau = double(n) * delta / (2 * kPi);
+    const double delta = 0.04, tau = double(n) * delta / (2 * pi);
     const Stream stream(3, "test.centres");
     const auto count = [&](std::size_t draw) {
       const auto tokens = uniform_draw(stream, 100 * n + draw, n, 2);
       return leaders(tokens, 2, chord(delta)).centres.size();
     };
-    expect_mean(mean_of(40, count), parked(tau) * 2 * kPi / delta);
+    expect_mean(mean_of(40, count), parked(tau) * 2 * pi / delta);
   }
 }
 

@@ -33,16 +33,16 @@ struct Case {
   bool weights = false;  // Gaussian Q and K
 };
 
-struct Cloud {
+struct PlantedCloud {
   Attention attention;
   std::vector<double> tokens, masses;
 };
 
-Cloud make(const Case& c, std::uint64_t draw) {
+PlantedCloud make(const Case& c, std::uint64_t draw) {
   const Stream stream(draw, c.name), extra(draw, "planted.masses");
-  Cloud cloud{{.rule = c.rule, .beta = c.beta, .dim = c.dim},
-              std::vector<double>(c.tokens * c.dim),
-              std::vector<double>(c.tokens, 1.0)};
+  PlantedCloud cloud{{.rule = c.rule, .beta = c.beta, .dim = c.dim},
+                     std::vector<double>(c.tokens * c.dim),
+                     std::vector<double>(c.tokens, 1.0)};
   const auto row = [&](std::size_t i) { return std::span(cloud.tokens).subspan(i * c.dim, c.dim); };
   for (std::size_t i = 0; i < c.tokens; ++i) {
     stream.normals(i, row(i));
@@ -71,7 +71,7 @@ Cloud make(const Case& c, std::uint64_t draw) {
   return cloud;
 }
 
-struct Truth {
+struct PlantedTruth {
   double energy = 0, dissipation = 0, entropy = 0, fraction = 0;  // energy: ln sum / N, as below
 };
 
@@ -86,12 +86,12 @@ std::vector<double> image(const std::vector<double>& matrix, const std::vector<d
 }
 
 // Everything over originals; logits relative to beta.
-Truth brute_force(const Cloud& cloud, double threshold) {
+PlantedTruth brute_force(const PlantedCloud& cloud, double threshold) {
   const Attention& att = cloud.attention;
   const std::size_t n = cloud.masses.size(), dim = att.dim;
   const std::vector<double> q = image(att.query, cloud.tokens, dim);
   const std::vector<double> k = image(att.key, cloud.tokens, dim);
-  std::vector<Truth> rows(n);
+  std::vector<PlantedTruth> rows(n);
   double total = 0;
   for (const double m : cloud.masses) total += m;
   parallel_for(n, 64, [&](std::size_t begin, std::size_t end) {
@@ -120,8 +120,8 @@ Truth brute_force(const Cloud& cloud, double threshold) {
                  m * (std::log(z) - moment / z), m * close};
     }
   });
-  Truth sum;
-  for (const Truth& r : rows) {
+  PlantedTruth sum;
+  for (const PlantedTruth& r : rows) {
     sum.energy += r.energy / total, sum.dissipation += r.dissipation / total;
     sum.entropy += r.entropy / total, sum.fraction += r.fraction;
   }
@@ -157,8 +157,8 @@ std::vector<Scores> score(const Case& c) {
   std::vector<Scores> scores{{"energy"}, {"dissipation"}, {"entropy"}, {"fraction"}};
   constexpr std::size_t kEach = 20;
   for (std::uint64_t draw = 0; draw * kEach < seeds(); ++draw) {
-    const Cloud cloud = make(c, draw);
-    const Truth truth = brute_force(cloud, c.threshold);
+    const PlantedCloud cloud = make(c, draw);
+    const PlantedTruth truth = brute_force(cloud, c.threshold);
     double total = 0;
     for (const double m : cloud.masses) total += m;
     for (std::uint64_t seed = draw * kEach; seed < (draw + 1) * kEach; ++seed) {

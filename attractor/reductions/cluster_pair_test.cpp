@@ -9,20 +9,16 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
+#include "tests/support/relative.hpp"
+#include "tests/support/rules.hpp"
 
 namespace attractor::meanfield {
 namespace {
 
 using std::numbers::pi;
-constexpr Rule kSa = Rule::softmax, kUsa = Rule::unnormalised;
-
 /// ln T to 1e-13, or to four units in the last place of the exponent where those are more.
 double log_tolerance(double log_time) { return 1e-13 + 4e-16 * std::abs(log_time); }
 void expect_log(double found, double truth) { EXPECT_NEAR(found, truth, log_tolerance(truth)); }
-void expect_relative(double found, double truth, double tolerance) {
-  EXPECT_NEAR(found / truth, 1, tolerance) << found << " for " << truth;
-}
-
 /// USA merge time of total mass 1 by exponential integrals (theory.md A5).
 double usa_closed_form(double c0, double c1, double beta) {
   using boost::math::expint;
@@ -54,7 +50,7 @@ TEST(ClusterPair, TableOfMergeTimes) {
       {kSa, 120, 16, 1032076120.235},   {kSa, 120, 25, 4.919974195931e+14},
   };
   for (const Row& row : rows)
-    expect_relative(
+    EXPECT_RELATIVE(
         merge_time({.rule = row.rule, .beta = row.beta}, PairAngle::of_degrees(row.degrees))
             .value(),
         row.time, 5e-13);
@@ -62,11 +58,11 @@ TEST(ClusterPair, TableOfMergeTimes) {
 
 TEST(ClusterPair, MassesEnterAsInTheTable) {
   const ClusterPair quarter{.beta = 4, .mass1 = 0.25, .mass2 = 0.75};
-  expect_relative(merge_time(quarter, PairAngle::of_degrees(90)).value(), 8.148917897344, 5e-13);
+  EXPECT_RELATIVE(merge_time(quarter, PairAngle::of_degrees(90)).value(), 8.148917897344, 5e-13);
   const ClusterPair thirds{.beta = 9, .mass1 = 2.0 / 3, .mass2 = 1.0 / 3};
-  expect_relative(merge_time(thirds, PairAngle::of(1.75)).value(), 1827.299962612, 5e-13);
+  EXPECT_RELATIVE(merge_time(thirds, PairAngle::of(1.75)).value(), 1827.299962612, 5e-13);
   const ClusterPair even{.beta = 9, .mass1 = 1.0 / 3, .mass2 = 1.0 / 3};
-  expect_relative(merge_time(even, PairAngle::of(0.9)).value(), 6.304034075256, 5e-13);
+  EXPECT_RELATIVE(merge_time(even, PairAngle::of(0.9)).value(), 6.304034075256, 5e-13);
   const ClusterPair one{.rule = kUsa, .beta = 3, .mass1 = 0.1, .mass2 = 0.3};
   const ClusterPair other{.rule = kUsa, .beta = 3, .mass1 = 0.2, .mass2 = 0.2};
   EXPECT_DOUBLE_EQ(log_merge_time(one, PairAngle::of(2)), log_merge_time(other, PairAngle::of(2)));
@@ -120,7 +116,7 @@ TEST(ClusterPair, TinyAngles) {
   for (const auto& [pair, truth] : cases) {
     expect_log(log_merge_time(pair, from, to), truth);
     const PairAngle there = angle_after(pair, from, merge_time(pair, from, to));
-    expect_relative(there.angle(), 1e-9, 1e-13);
+    EXPECT_RELATIVE(there.angle(), 1e-9, 1e-13);
   }
 }
 
@@ -130,8 +126,8 @@ TEST(ClusterPair, ClosedFormsWhereTheyDoNotCancel) {
       const PairAngle from = PairAngle::of_cosine(c0), to = PairAngle::of_cosine(0.95);
       const double usa = merge_time({.rule = kUsa, .beta = beta}, from, to).value();
       const double sa = merge_time({.beta = beta}, from, to).value();
-      expect_relative(usa, usa_closed_form(c0, 0.95, beta), 3e-13);
-      expect_relative(sa, sa_closed_form(c0, 0.95, beta), 3e-13);
+      EXPECT_RELATIVE(usa, usa_closed_form(c0, 0.95, beta), 3e-13);
+      EXPECT_RELATIVE(sa, sa_closed_form(c0, 0.95, beta), 3e-13);
     }
 }
 
@@ -165,7 +161,7 @@ TEST(ClusterPair, RatioIsWhatItsNameSays) {
       const ClusterPair pair{.rule = rule, .beta = beta, .mass1 = 0.2, .mass2 = 0.6};
       const PairAngle from = PairAngle::of(2);
       const double logs = log_merge_time(pair, from) - log_asymptotic_time(pair, from);
-      expect_relative(ratio_to_asymptotic(pair, from), std::exp(logs), 1e-12);
+      EXPECT_RELATIVE(ratio_to_asymptotic(pair, from), std::exp(logs), 1e-12);
       EXPECT_DOUBLE_EQ(lifetime_exponent(pair, from), rule == kSa ? 1 - std::cos(2) : -std::cos(2));
     }
 }
@@ -176,7 +172,7 @@ TEST(ClusterPair, AntipodalPairRestsAndIsLeftAtTheEscapeRate) {
                                                   {{kSa, 3}, 0.004945246313270},
                                                   {{kUsa, 3}, 0.04978706836786}};
   for (const auto& [pair, rate] : rates) {
-    expect_relative(std::exp(log_escape_rate(pair)), rate, 5e-13);
+    EXPECT_RELATIVE(std::exp(log_escape_rate(pair)), rate, 5e-13);
     const PairAngle antipodal = PairAngle::of(pi);
     EXPECT_TRUE(antipodal.antipodal());
     EXPECT_TRUE(PairAngle::of_degrees(180).antipodal());
@@ -186,7 +182,7 @@ TEST(ClusterPair, AntipodalPairRestsAndIsLeftAtTheEscapeRate) {
     EXPECT_TRUE(angle_after(pair, antipodal, flow::Time(1e9)).antipodal());
     const PairAngle near = PairAngle::of_supplement(1e-8);
     const double time = 2 / rate;
-    expect_relative(angle_after(pair, near, flow::Time(time)).supplement(), 1e-8 * std::exp(2.0),
+    EXPECT_RELATIVE(angle_after(pair, near, flow::Time(time)).supplement(), 1e-8 * std::exp(2.0),
                     1e-12);
   }
   expect_log(log_escape_rate({.beta = 1e6}), -2e6 + std::numbers::ln2);
@@ -203,7 +199,7 @@ TEST(ClusterPair, WithoutInteractionTangentsDecay) {
         EXPECT_NEAR(merge_time(pair, from, there).value(), time, 1e-14 * (40 + time));
       }
   const PairAngle there = angle_after({.beta = 0}, PairAngle::of(2), flow::Time(1.5));
-  expect_relative(there.angle(), 0.6689000994797, 1e-12);
+  EXPECT_RELATIVE(there.angle(), 0.6689000994797, 1e-12);
 }
 
 TEST(ClusterPair, PlaceAndTimeAreInverse) {
@@ -236,24 +232,24 @@ TEST(ClusterPair, SpeedIsTheDerivativeOfTheAngle) {
       const double plain =
           std::sin(1.3) * w *
           (rule == kUsa ? 0.9 : 0.7 / (0.2 * e + 0.7 * w) + 0.2 / (0.7 * e + 0.2 * w));
-      expect_relative(std::exp(log_speed(pair, at)), plain, 1e-13);
+      EXPECT_RELATIVE(std::exp(log_speed(pair, at)), plain, 1e-13);
       // Two forward differences, extrapolated: error O(h^2).
       const double h = 1e-4 / plain;
       const auto moved = [&](double time) {
         return 1.3 - angle_after(pair, at, flow::Time(time)).angle();
       };
-      expect_relative((4 * moved(h / 2) - moved(h)) / h, plain, 1e-5);
+      EXPECT_RELATIVE((4 * moved(h / 2) - moved(h)) / h, plain, 1e-5);
     }
 }
 
 TEST(ClusterPair, AnglesAtBothEnds) {
   for (const double small : {1e-300, 1e-8, 0.3, 1.5}) {
-    expect_relative(PairAngle::of(small).angle(), small, 3e-13);
-    expect_relative(PairAngle::of_supplement(small).supplement(), small, 3e-13);
+    EXPECT_RELATIVE(PairAngle::of(small).angle(), small, 3e-13);
+    EXPECT_RELATIVE(PairAngle::of_supplement(small).supplement(), small, 3e-13);
   }
-  expect_relative(PairAngle::of(1e-8).gap(), 5e-17, 1e-14);
-  expect_relative(PairAngle::of_cosine(0.25).cosine(), 0.25, 1e-15);
-  expect_relative(std::exp(PairAngle::of(2).log_sine()), std::sin(2), 1e-15);
+  EXPECT_RELATIVE(PairAngle::of(1e-8).gap(), 5e-17, 1e-14);
+  EXPECT_RELATIVE(PairAngle::of_cosine(0.25).cosine(), 0.25, 1e-15);
+  EXPECT_RELATIVE(std::exp(PairAngle::of(2).log_sine()), std::sin(2), 1e-15);
   EXPECT_EQ(PairAngle::of(0).angle(), 0);
   EXPECT_EQ(merge_time({.beta = 5}, PairAngle::of(0.01)).value(), 0);
   EXPECT_EQ(angle_after({.beta = 5}, PairAngle::of(1), flow::Time(0)).log_tangent,

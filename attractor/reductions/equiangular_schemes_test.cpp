@@ -4,27 +4,20 @@
 #include <array>
 #include <boost/math/special_functions/expint.hpp>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/reductions/equiangular.hpp"
+#include "tests/support/equiangular_state.hpp"
+#include "tests/support/relative.hpp"
+#include "tests/support/rules.hpp"
 
 namespace attractor::meanfield {
 namespace {
 
 using N = Normalisation;
-
-constexpr Rule kUsa = Rule::unnormalised;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-#define EXPECT_RELATIVE(value, truth, tolerance) \
-  EXPECT_NEAR(value, truth, (tolerance)*std::abs(truth))
-
-EquiangularState state(const Equiangular& e, double time) {
-  return EquiangularFlow(e).at(std::log(time));
-}
 
 /// The common curve of pre, peri and ln-scaling (theory A7).
 double closed_form_log_norm(double n, double b, double w) {

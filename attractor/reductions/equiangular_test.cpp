@@ -7,22 +7,16 @@
 #include <utility>
 #include <vector>
 
+#include "attractor/base/numbers.hpp"
+#include "tests/support/equiangular_state.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/relative.hpp"
+#include "tests/support/rules.hpp"
 
 namespace attractor::meanfield {
 namespace {
 
 using N = Normalisation;
-
-constexpr Rule kSa = Rule::softmax, kUsa = Rule::unnormalised;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-#define EXPECT_RELATIVE(value, truth, tolerance) \
-  EXPECT_NEAR(value, truth, (tolerance)*std::abs(truth))
-
-EquiangularState state(const Equiangular& e, double time) {
-  return EquiangularFlow(e).at(std::log(time));
-}
 
 // ---- Truths that share nothing with the quadrature.
 

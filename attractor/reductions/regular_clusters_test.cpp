@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "attractor/base/error.hpp"
+#include "tests/support/relative.hpp"
+#include "tests/support/rules.hpp"
 
 namespace attractor::meanfield {
 namespace {
@@ -16,12 +18,6 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 using std::numbers::pi;
-constexpr Rule kSa = Rule::softmax, kUsa = Rule::unnormalised;
-
-void expect_relative(double found, double truth, double tolerance) {
-  EXPECT_NEAR(found / truth, 1, tolerance) << found << " for " << truth;
-}
-
 /// The flow of A1 for tokens in rows, as it is defined.
 MatrixXd velocity(const MatrixXd& x, Rule rule, double beta) {
   MatrixXd v = MatrixXd::Zero(x.rows(), x.cols());
@@ -236,13 +232,13 @@ TEST(SimplexClusters, ModesAreCounted) {
 }
 
 TEST(EquiangularClusters, TableOfExactSolutions) {
-  struct Row {
+  struct Solution {
     Rule rule;
     double beta;
     std::uint64_t count;
     double from, time, cosine;
   };
-  const Row rows[] = {
+  const Solution rows[] = {
       {kSa, 1, 2, 0, 1, 0.579195336911065},      {kUsa, 1, 2, 0, 0.5, 0.588061883760116},
       {kSa, 1, 4, 0, 1, 0.479486782185420},      {kUsa, 1, 4, 0, 1, 0.832087876468885},
       {kSa, 4, 8, 0, 5, 0.616837375839616},      {kUsa, 4, 8, 0, 0.5, 0.369686580077663},
@@ -250,14 +246,14 @@ TEST(EquiangularClusters, TableOfExactSolutions) {
       {kSa, 0, 128, 0, 2, 0.295147004654848},    {kSa, 5, 1000, 0, 3, 0.169619520169067},
       {kSa, 2, 16, 0.3, 1, 0.746782843645001},   {kUsa, 2, 16, 0.3, 0.25, 0.617803761876330},
       {kSa, 4, 8, -0.1, 2, -0.0816381448787526}, {kUsa, 4, 8, -0.1, 0.5, -0.0580262332002084}};
-  for (const Row& row : rows) {
+  for (const Solution& row : rows) {
     const RegularClusters clusters{row.rule, row.beta, row.count};
-    expect_relative(equiangular_cosine_after(clusters, row.from, flow::Time(row.time)), row.cosine,
+    EXPECT_RELATIVE(equiangular_cosine_after(clusters, row.from, flow::Time(row.time)), row.cosine,
                     2e-13);
-    expect_relative(equiangular_time(clusters, row.from, row.cosine).value(), row.time, 1e-11);
+    EXPECT_RELATIVE(equiangular_time(clusters, row.from, row.cosine).value(), row.time, 1e-11);
   }
-  expect_relative(equiangular_time({kSa, 8, 32}, 0, 0.999).value(), 73.44567591095, 5e-13);
-  expect_relative(equiangular_time({kUsa, 8, 32}, 0, 0.999).value(), 0.7344912435041, 5e-13);
+  EXPECT_RELATIVE(equiangular_time({kSa, 8, 32}, 0, 0.999).value(), 73.44567591095, 5e-13);
+  EXPECT_RELATIVE(equiangular_time({kUsa, 8, 32}, 0, 0.999).value(), 0.7344912435041, 5e-13);
   EXPECT_TRUE(std::isinf(equiangular_time({kSa, 1, 4}, -1.0 / 3, 0.9).value()));
   EXPECT_DOUBLE_EQ(equiangular_cosine_after({kSa, 1, 4}, -1.0 / 3, flow::Time(1e9)), -1.0 / 3);
 }
@@ -283,7 +279,7 @@ TEST(RingClusters, VelocityIsThatOfTheFlow) {
             EXPECT_NEAR(v(l, 2), v(0, 2), 1e-12 * std::exp(beta));
           const double h = 1e-4;
           const double time = ring_time({rule, beta, k}, polar + h, polar - h).value();
-          expect_relative(time * speed, 2 * h, 1e-5);
+          EXPECT_RELATIVE(time * speed, 2 * h, 1e-5);
         }
 }
 
@@ -338,11 +334,11 @@ TEST(RingClusters, EquatorRests) {
 TEST(RegularClusters, NeighbourAngles) {
   EXPECT_TRUE(polygon_angle(2).antipodal());
   EXPECT_TRUE(simplex_angle(2).antipodal());
-  expect_relative(polygon_angle(5).angle(), 2 * pi / 5, 1e-15);
-  expect_relative(simplex_angle(4).angle(), std::acos(-1.0 / 3), 1e-15);
-  expect_relative(ring_angle(6, pi / 2).angle(), pi / 3, 1e-15);
+  EXPECT_RELATIVE(polygon_angle(5).angle(), 2 * pi / 5, 1e-15);
+  EXPECT_RELATIVE(simplex_angle(4).angle(), std::acos(-1.0 / 3), 1e-15);
+  EXPECT_RELATIVE(ring_angle(6, pi / 2).angle(), pi / 3, 1e-15);
   const MatrixXd x = ring(7, 0.8);
-  expect_relative(ring_angle(7, 0.8).cosine(), x.row(0).dot(x.row(1)), 1e-14);
+  EXPECT_RELATIVE(ring_angle(7, 0.8).cosine(), x.row(0).dot(x.row(1)), 1e-14);
 }
 
 TEST(RegularClusters, RefuseBadInput) {

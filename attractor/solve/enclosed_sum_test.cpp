@@ -9,17 +9,12 @@
 #include <vector>
 
 #include "attractor/base/random.hpp"
+#include "tests/support/rational.hpp"
 
 namespace attractor::solve {
 namespace {
 
 using boost::multiprecision::cpp_rational;
-
-// A long double as a rational number: its double and what is left, which is a double too.
-cpp_rational rational(long double x) {
-  const auto high = static_cast<double>(x);
-  return cpp_rational(high) + cpp_rational(static_cast<double>(x - high));
-}
 
 struct Exact {
   EnclosedSum sum{};

@@ -16,14 +16,14 @@
 namespace attractor::solve {
 namespace {
 
-std::vector<double> normals(std::uint64_t seed, std::size_t count, std::size_t dim) {
+std::vector<double> hard_normals(std::uint64_t seed, std::size_t count, std::size_t dim) {
   return normals_of("test.hard_margin", seed, count, dim);
 }
 
 // Token choices that a random direction makes.
-TokenChoice planted(std::span<const double> keys, std::size_t tokens, std::size_t dim,
-                    std::uint64_t seed) {
-  return choice_of(normals(seed + 1000000, 1, dim), keys, tokens);
+TokenChoice hard_choice(std::span<const double> keys, std::size_t tokens, std::size_t dim,
+                        std::uint64_t seed) {
+  return choice_of(hard_normals(seed + 1000000, 1, dim), keys, tokens);
 }
 
 struct Sums {
@@ -48,7 +48,7 @@ Sums combine(const Constraints& constraints, std::span<const Multiplier> lambda)
   return sums;
 }
 
-long double length(std::span<const long double> x) {
+long double extended_length(std::span<const long double> x) {
   long double square = 0;
   for (const long double value : x) square += value * value;
   return std::sqrt(square);
@@ -59,8 +59,8 @@ void expect_proved(const HardMargin& found, const Constraints& constraints) {
   if (found.status == MarginStatus::infeasible) {
     const Sums sums = combine(constraints, found.farkas);
     EXPECT_GT(sums.bounds, 0);
-    EXPECT_LE(length(sums.rows), 2e-15L * sums.lengths);
-    const long double residual = sums.lengths > 0 ? length(sums.rows) / sums.lengths : 0;
+    EXPECT_LE(extended_length(sums.rows), 2e-15L * sums.lengths);
+    const long double residual = sums.lengths > 0 ? extended_length(sums.rows) / sums.lengths : 0;
     EXPECT_NEAR(found.farkas_residual, static_cast<double>(residual), 1e-18);
     return;
   }
@@ -79,7 +79,7 @@ void expect_proved(const HardMargin& found, const Constraints& constraints) {
     const std::vector<long double> row = whole_row(constraints, j);
     const long double slack = extended_product(found.p, row) - constraints.bound(j);
     const double size =
-        static_cast<double>(length(row)) * found.norm + std::abs(constraints.bound(j));
+        static_cast<double>(extended_length(row)) * found.norm + std::abs(constraints.bound(j));
     EXPECT_GE(slack, -1e-14L * size) << j;
     slacks[j] = static_cast<double>(slack / (size > 0 ? size : 1));
     smallest = std::min(smallest, slack);
@@ -197,8 +197,8 @@ TEST(HardMargin, EqualityAsTwoRows) {
 // A hundred planes through one point, on which the optimum lies.
 TEST(HardMargin, DegenerateVertex) {
   for (const std::size_t dim : {2, 3, 5, 20}) {
-    std::vector<double> rows = normals(dim, 100, dim), bounds;
-    const std::vector<double> vertex = normals(dim + 77, 1, dim);
+    std::vector<double> rows = hard_normals(dim, 100, dim), bounds;
+    const std::vector<double> vertex = hard_normals(dim + 77, 1, dim);
     for (std::size_t j = 0; j < 100; ++j) {
       double* row = &rows[j * dim];
       double product = std::inner_product(row, row + dim, vertex.begin(), 0.0);
@@ -219,8 +219,8 @@ TEST(HardMargin, RandomShapesAreProvedOneWayOrTheOther) {
   std::size_t infeasible = 0;
   for (const auto& [n, tokens, dim] : shapes)
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
-      const std::vector<double> keys = normals(seed, n * tokens, dim);
-      TokenChoice choice = planted(keys, tokens, dim, seed);
+      const std::vector<double> keys = hard_normals(seed, n * tokens, dim);
+      TokenChoice choice = hard_choice(keys, tokens, dim, seed);
       if (seed % 2 == 1) std::fill(choice.chosen.begin(), choice.chosen.end(), 0);
       const TokenDifferences rows(keys, tokens, dim, choice);
       const HardMargin found = hard_margin(rows);
@@ -237,7 +237,7 @@ TEST(HardMargin, RandomShapesAreProvedOneWayOrTheOther) {
 TEST(HardMargin, RandomBoundsOfAnySign) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const std::size_t dim = 2 + seed % 9, count = 1 + seed % 31;
-    const Dense problem{normals(seed, count, dim), normals(seed + 500, count, 1), dim};
+    const Dense problem{hard_normals(seed, count, dim), hard_normals(seed + 500, count, 1), dim};
     SCOPED_TRACE(seed);
     expect_proved(hard_margin(problem.constraints()), problem.constraints());
   }
@@ -246,8 +246,8 @@ TEST(HardMargin, RandomBoundsOfAnySign) {
 TEST(HardMargin, RelaxedInputs) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     const std::size_t n = 2 + seed % 12, tokens = 5, dim = 3 + seed % 7;
-    const std::vector<double> keys = normals(seed, n * tokens, dim);
-    const TokenChoice choice = planted(keys, tokens, dim, seed);
+    const std::vector<double> keys = hard_normals(seed, n * tokens, dim);
+    const TokenChoice choice = hard_choice(keys, tokens, dim, seed);
     const TokenDifferences full(keys, tokens, dim, choice);
     const TokenDifferences relaxed(keys, tokens, dim, half_relaxed(choice));
     const HardMargin found = hard_margin(relaxed);
@@ -262,8 +262,8 @@ TEST(HardMargin, RelaxedInputs) {
 TEST(HardMargin, KeysOfVeryDifferentSize) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     const std::size_t n = 3 + seed % 10, tokens = 4, dim = 2 + seed % 11;
-    std::vector<double> keys = normals(seed, n * tokens, dim);
-    const TokenChoice choice = planted(keys, tokens, dim, seed);
+    std::vector<double> keys = hard_normals(seed, n * tokens, dim);
+    const TokenChoice choice = hard_choice(keys, tokens, dim, seed);
     spread_sizes(keys, tokens * dim, seed, 8);
     const TokenDifferences rows(keys, tokens, dim, choice);
     SCOPED_TRACE(seed);
@@ -275,9 +275,9 @@ TEST(HardMargin, KeysOfVeryDifferentSize) {
 
 // Differences are taken first, so an offset of all keys costs only what it costs the differences.
 TEST(HardMargin, CommonOffsetOfTheKeys) {
-  std::vector<double> keys = normals(5, 24, 4);
+  std::vector<double> keys = hard_normals(5, 24, 4);
   for (double& x : keys) x = std::round(x * 1024) / 1024;
-  const TokenChoice choice = planted(keys, 6, 4, 5);
+  const TokenChoice choice = hard_choice(keys, 6, 4, 5);
   const HardMargin plain = hard_margin(TokenDifferences(keys, 6, 4, choice));
   for (double& x : keys) x += 1e10;
   const HardMargin moved = hard_margin(TokenDifferences(keys, 6, 4, choice));
@@ -288,7 +288,7 @@ TEST(HardMargin, CommonOffsetOfTheKeys) {
 TEST(HardMargin, FewRowsAreAlwaysFeasible) {
   std::size_t feasible = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    const std::vector<double> wide = normals(seed, 24, 18), narrow = normals(seed, 48, 8);
+    const std::vector<double> wide = hard_normals(seed, 24, 18), narrow = hard_normals(seed, 48, 8);
     const TokenChoice any{.chosen = std::vector<std::size_t>(6, seed % 4)};
     EXPECT_EQ(hard_margin(TokenDifferences(wide, 4, 18, any)).status, MarginStatus::optimal);
     const HardMargin crowded = hard_margin(TokenDifferences(narrow, 8, 8, any));
@@ -298,8 +298,8 @@ TEST(HardMargin, FewRowsAreAlwaysFeasible) {
 }
 
 TEST(HardMargin, ScalesWithTheKeys) {
-  std::vector<double> keys = normals(3, 80, 12);
-  const TokenChoice choice = planted(keys, 8, 12, 3);
+  std::vector<double> keys = hard_normals(3, 80, 12);
+  const TokenChoice choice = hard_choice(keys, 8, 12, 3);
   const HardMargin plain = hard_margin(TokenDifferences(keys, 8, 12, choice));
   for (const double size : {0x1p-40, 0x1p30, 0x1p300, 0x1p-300}) {
     std::vector<double> scaled = keys;
@@ -312,8 +312,8 @@ TEST(HardMargin, ScalesWithTheKeys) {
 
 TEST(HardMargin, OrderOfInputsAndTokensDoesNotMatter) {
   const std::size_t n = 10, tokens = 8, dim = 12;
-  const std::vector<double> keys = normals(3, n * tokens, dim);
-  const TokenChoice choice = planted(keys, tokens, dim, 3);
+  const std::vector<double> keys = hard_normals(3, n * tokens, dim);
+  const TokenChoice choice = hard_choice(keys, tokens, dim, 3);
   std::vector<double> mirrored(keys.size());
   TokenChoice mirrored_choice;
   for (std::size_t row = 0; row < n * tokens; ++row)
@@ -325,8 +325,8 @@ TEST(HardMargin, OrderOfInputsAndTokensDoesNotMatter) {
 }
 
 TEST(HardMargin, ThreadsDoNotShow) {
-  const std::vector<double> keys = normals(4, 100 * 30, 40);
-  const TokenDifferences rows(keys, 30, 40, planted(keys, 30, 40, 4));
+  const std::vector<double> keys = hard_normals(4, 100 * 30, 40);
+  const TokenDifferences rows(keys, 30, 40, hard_choice(keys, 30, 40, 4));
   const std::size_t before = threads();
   set_threads(1);
   const HardMargin one = hard_margin(rows);
@@ -341,14 +341,14 @@ TEST(HardMargin, ThreadsDoNotShow) {
 }
 
 TEST(HardMargin, WideRows) {
-  const std::vector<double> keys = normals(6, 40 * 3, 4096);
+  const std::vector<double> keys = hard_normals(6, 40 * 3, 4096);
   const TokenDifferences rows(keys, 3, 4096, {.chosen = std::vector<std::size_t>(40, 1)});
   expect_proved(hard_margin(rows), rows);
 }
 
 TEST(HardMargin, StopsWhereItIsTold) {
-  const std::vector<double> keys = normals(3, 80, 12);
-  const TokenDifferences rows(keys, 8, 12, planted(keys, 8, 12, 3));
+  const std::vector<double> keys = hard_normals(3, 80, 12);
+  const TokenDifferences rows(keys, 8, 12, hard_choice(keys, 8, 12, 3));
   const HardMargin found = hard_margin(rows, {.max_iterations = 3});
   EXPECT_EQ(found.status, MarginStatus::iteration_limit);
   EXPECT_EQ(found.iterations, 3);

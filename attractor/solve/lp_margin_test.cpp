@@ -20,14 +20,14 @@ namespace {
 
 const std::vector<double> kExponents{1.05, 1.1, 1.5, 1.75, 2, 3, 6, 10, 20};
 
-std::vector<double> normals(std::uint64_t seed, std::size_t count, std::size_t dim) {
+std::vector<double> lp_normals(std::uint64_t seed, std::size_t count, std::size_t dim) {
   return normals_of("test.lp_margin", seed, count, dim);
 }
 
 // Token choices that a random direction makes.
-TokenChoice planted(std::span<const double> keys, std::size_t tokens, std::size_t dim,
-                    std::uint64_t seed) {
-  return choice_of(normals(seed + 1000000, 1, dim), keys, tokens);
+TokenChoice lp_choice(std::span<const double> keys, std::size_t tokens, std::size_t dim,
+                      std::uint64_t seed) {
+  return choice_of(lp_normals(seed + 1000000, 1, dim), keys, tokens);
 }
 
 long double norm(std::span<const long double> x, long double p) {
@@ -98,8 +98,8 @@ void expect_point(const LpMargin& found, std::span<const double> w, double toler
 TEST(LpMargin, TwoIsTheHardMargin) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     const std::size_t n = 1 + seed % 12, tokens = 2 + seed % 7, dim = 2 + seed % 13;
-    const std::vector<double> keys = normals(seed, n * tokens, dim);
-    const TokenDifferences rows(keys, tokens, dim, planted(keys, tokens, dim, seed));
+    const std::vector<double> keys = lp_normals(seed, n * tokens, dim);
+    const TokenDifferences rows(keys, tokens, dim, lp_choice(keys, tokens, dim, seed));
     const LpMargin found = lp_margin(rows, {.p = 2});
     const HardMargin hard = hard_margin(rows);
     SCOPED_TRACE(seed);
@@ -144,7 +144,8 @@ TEST(LpMargin, Diagonal) {
 // Rows with disjoint entries: each is a problem of its own.
 TEST(LpMargin, SeparableBlocks) {
   const std::size_t blocks = 6, width = 3, dim = blocks * width;
-  const std::vector<double> entries = normals(11, blocks, width), sizes = normals(12, blocks, 1);
+  const std::vector<double> entries = lp_normals(11, blocks, width),
+                            sizes = lp_normals(12, blocks, 1);
   Dense problem{std::vector<double>(blocks * dim, 0.0), {}, dim};
   for (std::size_t j = 0; j < blocks; ++j) {
     std::copy_n(&entries[j * width], width, &problem.rows[j * dim + j * width]);
@@ -202,8 +203,8 @@ TEST(LpMargin, TheoryDataAgainstFiftyDigits) {
 TEST(LpMargin, RandomProblemsHoldWeakDuality) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const std::size_t n = 1 + seed % 11, tokens = 2 + seed % 6, dim = 2 + seed % 17;
-    const std::vector<double> keys = normals(seed, n * tokens, dim);
-    const TokenDifferences rows(keys, tokens, dim, planted(keys, tokens, dim, seed));
+    const std::vector<double> keys = lp_normals(seed, n * tokens, dim);
+    const TokenDifferences rows(keys, tokens, dim, lp_choice(keys, tokens, dim, seed));
     double before = INFINITY;
     for (const double p : {1.1, 1.5, 1.75, 2.0, 3.0, 6.0, 10.0}) {
       const LpMargin found = lp_margin(rows, {.p = p});
@@ -218,8 +219,8 @@ TEST(LpMargin, RandomProblemsHoldWeakDuality) {
 TEST(LpMargin, EndsOfTheRange) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const std::size_t n = 1 + seed % 7, tokens = 2 + seed % 6, dim = 2 + 3 * seed;
-    const std::vector<double> keys = normals(seed, n * tokens, dim);
-    const TokenDifferences rows(keys, tokens, dim, planted(keys, tokens, dim, seed));
+    const std::vector<double> keys = lp_normals(seed, n * tokens, dim);
+    const TokenDifferences rows(keys, tokens, dim, lp_choice(keys, tokens, dim, seed));
     for (const double p : {1.02, 1.05, 20.0, 50.0}) {
       SCOPED_TRACE(testing::Message() << seed << ' ' << p);
       expect_proved(lp_margin(rows, {.p = p, .tolerance = 1e-12}), rows, p, 1e-12);
@@ -230,8 +231,8 @@ TEST(LpMargin, EndsOfTheRange) {
 TEST(LpMargin, RelaxedInputs) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const std::size_t n = 2 + seed % 12, tokens = 5, dim = 3 + seed % 7;
-    const std::vector<double> keys = normals(seed, n * tokens, dim);
-    const TokenChoice choice = planted(keys, tokens, dim, seed);
+    const std::vector<double> keys = lp_normals(seed, n * tokens, dim);
+    const TokenChoice choice = lp_choice(keys, tokens, dim, seed);
     const TokenDifferences full(keys, tokens, dim, choice);
     const TokenDifferences relaxed(keys, tokens, dim, half_relaxed(choice));
     for (const double p : {1.1, 1.75, 3.0, 10.0}) {
@@ -247,7 +248,7 @@ TEST(LpMargin, RandomBoundsOfAnySign) {
   std::size_t feasible = 0;
   for (std::uint64_t seed = 0; seed < 80; ++seed) {
     const std::size_t dim = 2 + seed % 9, count = 1 + seed % 14;
-    const Dense problem{normals(seed, count, dim), normals(seed + 500, count, 1), dim};
+    const Dense problem{lp_normals(seed, count, dim), lp_normals(seed + 500, count, 1), dim};
     const bool infeasible = hard_margin(problem.constraints()).status == MarginStatus::infeasible;
     for (const double p : {1.2, 4.0}) {
       const LpMargin found = lp_margin(problem.constraints(), {.p = p});
@@ -264,8 +265,8 @@ TEST(LpMargin, RandomBoundsOfAnySign) {
 TEST(LpMargin, KeysOfVeryDifferentSize) {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     const std::size_t n = 3 + seed % 10, tokens = 4, dim = 2 + seed % 11;
-    std::vector<double> keys = normals(seed, n * tokens, dim);
-    const TokenChoice choice = planted(keys, tokens, dim, seed);
+    std::vector<double> keys = lp_normals(seed, n * tokens, dim);
+    const TokenChoice choice = lp_choice(keys, tokens, dim, seed);
     spread_sizes(keys, tokens * dim, seed, 4);
     const TokenDifferences rows(keys, tokens, dim, choice);
     for (const double p : {1.1, 1.75, 3.0, 10.0}) {
@@ -276,8 +277,8 @@ TEST(LpMargin, KeysOfVeryDifferentSize) {
 }
 
 TEST(LpMargin, ScalesWithTheKeys) {
-  const std::vector<double> keys = normals(3, 80, 12);
-  const TokenChoice choice = planted(keys, 8, 12, 3);
+  const std::vector<double> keys = lp_normals(3, 80, 12);
+  const TokenChoice choice = lp_choice(keys, 8, 12, 3);
   for (const double p : {1.1, 6.0}) {
     const LpMargin plain = lp_margin(TokenDifferences(keys, 8, 12, choice), {.p = p});
     for (const double size : {0x1p-40, 0x1p30, 0x1p300, 0x1p-300}) {
@@ -293,8 +294,8 @@ TEST(LpMargin, ScalesWithTheKeys) {
 // A hundred planes through one point, which is optimal.
 TEST(LpMargin, DegenerateVertex) {
   for (const std::size_t dim : {2, 3, 5, 20}) {
-    std::vector<double> rows = normals(dim, 100, dim), bounds;
-    const std::vector<double> vertex = normals(dim + 77, 1, dim);
+    std::vector<double> rows = lp_normals(dim, 100, dim), bounds;
+    const std::vector<double> vertex = lp_normals(dim + 77, 1, dim);
     for (std::size_t j = 0; j < 100; ++j) {
       double* row = &rows[j * dim];
       const double product = std::inner_product(row, row + dim, vertex.begin(), 0.0);
@@ -351,8 +352,8 @@ TEST(LpMargin, InfeasibleWithTheProofOfTheHardMargin) {
 }
 
 TEST(LpMargin, ThreadsDoNotShow) {
-  const std::vector<double> keys = normals(4, 100 * 30, 40);
-  const TokenDifferences rows(keys, 30, 40, planted(keys, 30, 40, 4));
+  const std::vector<double> keys = lp_normals(4, 100 * 30, 40);
+  const TokenDifferences rows(keys, 30, 40, lp_choice(keys, 30, 40, 4));
   const std::size_t before = threads();
   for (const double p : {1.3, 5.0}) {
     set_threads(1);
@@ -369,8 +370,8 @@ TEST(LpMargin, ThreadsDoNotShow) {
 }
 
 TEST(LpMargin, StopsWhereItIsTold) {
-  const std::vector<double> keys = normals(3, 80, 12);
-  const TokenDifferences rows(keys, 8, 12, planted(keys, 8, 12, 3));
+  const std::vector<double> keys = lp_normals(3, 80, 12);
+  const TokenDifferences rows(keys, 8, 12, lp_choice(keys, 8, 12, 3));
   for (const double p : {1.1, 10.0}) {
     const LpMargin found = lp_margin(rows, {.p = p, .max_iterations = 1});
     EXPECT_EQ(found.status, MarginStatus::iteration_limit);

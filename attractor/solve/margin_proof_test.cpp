@@ -13,6 +13,7 @@
 #include "attractor/solve/lp_margin.hpp"
 #include "attractor/solve/nuclear/nuclear_margin.hpp"
 #include "tests/support/margin_data.hpp"
+#include "tests/support/rational.hpp"
 
 namespace attractor::solve {
 namespace {
@@ -21,13 +22,8 @@ using boost::multiprecision::cpp_rational;
 
 using Rationals = std::vector<cpp_rational>;
 
-std::vector<double> normals(std::uint64_t seed, std::size_t count, std::size_t dim) {
+std::vector<double> proof_normals(std::uint64_t seed, std::size_t count, std::size_t dim) {
   return normals_of("test.margin_proof", seed, count, dim);
-}
-
-cpp_rational rational(long double x) {
-  const auto high = static_cast<double>(x);
-  return cpp_rational(high) + cpp_rational(static_cast<double>(x - high));
 }
 
 // g_j of keys M^T x, without roundings; M empty: x itself.
@@ -57,11 +53,11 @@ struct Keys {
 
 // Keys with more digits than their differences can hold.
 Keys draw_keys(std::uint64_t seed, bool is_mapped) {
-  Keys k{.x = normals(seed, 15, 4)};
+  Keys k{.x = proof_normals(seed, 15, 4)};
   for (std::size_t i = 0; i < k.x.size(); ++i) k.x[i] *= std::exp2(static_cast<double>(i % 7) - 3);
   k.keys = k.x;
   if (!is_mapped) return k;
-  k.map = normals(seed + 100, 4, 4);
+  k.map = proof_normals(seed + 100, 4, 4);
   for (std::size_t i = 0; i < k.x.size(); ++i) {
     k.keys[i] = 0;
     for (std::size_t c = 0; c < 4; ++c) k.keys[i] += k.x[i / 4 * 4 + c] * k.map[c * 4 + i % 4];
@@ -107,7 +103,7 @@ TEST(MarginProof, RowAndTailAreTheData) {
 
 TEST(MarginProof, RowsOfQueriesTooHaveTails) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
-    const std::vector<double> x = normals(seed, 6, 3), z = normals(seed + 50, 2, 2);
+    const std::vector<double> x = proof_normals(seed, 6, 3), z = proof_normals(seed + 50, 2, 2);
     const TokenDifferences tokens(x, 3, 3, {.chosen = {1, 2}});
     const QueryDifferences rows(x, 3, 3, z, 2, {.chosen = {1, 2}});
     std::vector<double> row(6), tail(6);
@@ -143,7 +139,7 @@ TEST(MarginProof, SlacksAreBelowTheTruthAndClose) {
         for (std::size_t j = 0; j < rows.size(); ++j) {
           const Rationals g = exact_row(k.x, k.map, rows, j);
           std::vector<long double> q;
-          const std::vector<double> draws = normals(seed + 1000 * j, 1, 4);
+          const std::vector<double> draws = proof_normals(seed + 1000 * j, 1, 4);
           for (const double value : draws)
             q.push_back(std::pow(10.0L, static_cast<long double>(seed % 15)) * value / 3);
           q[3] = (1 - static_cast<double>(product(g, {q.data(), 3}))) / static_cast<double>(g[3]);
@@ -167,7 +163,7 @@ TEST(MarginProof, LowerBoundsAreBelowTheTruth) {
         Rationals sum(4, 0);
         cpp_rational total = 0;
         for (std::size_t j = 0; j < rows.size(); ++j) {
-          lambda.push_back({j, std::abs(normals(seed + j, 1, 1)[0])});
+          lambda.push_back({j, std::abs(proof_normals(seed + j, 1, 1)[0])});
           const Rationals g = exact_row(k.x, k.map, rows, j);
           for (std::size_t a = 0; a < 4; ++a) sum[a] += cpp_rational(lambda[j].value) * g[a];
           total += cpp_rational(lambda[j].value);
@@ -225,7 +221,7 @@ struct Wedge {
 
 Wedge wedge(std::uint64_t seed, std::size_t dim, double height) {
   Wedge w{.dim = dim};
-  const std::vector<double> sizes = normals(seed, 1, 2 * dim);
+  const std::vector<double> sizes = proof_normals(seed, 1, 2 * dim);
   for (std::size_t a = 0; a + 1 < dim; ++a)
     for (const double sign : {1.0, -1.0}) {
       std::vector<double> row(dim, 0.0);

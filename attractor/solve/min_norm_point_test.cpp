@@ -14,7 +14,8 @@ namespace {
 
 using boost::multiprecision::cpp_rational;
 
-std::vector<double> normals(std::uint64_t seed, std::size_t n, std::size_t dim, double shift = 0) {
+std::vector<double> shifted_normals(std::uint64_t seed, std::size_t n, std::size_t dim,
+                                    double shift = 0) {
   const Stream stream(seed, "test.min_norm_point");
   std::vector<double> points(n * dim);
   for (std::size_t i = 0; i < n; ++i) {
@@ -136,7 +137,7 @@ TEST(MinNormPoint, OriginInTheHull) {
     expect_consistent(found, points, 2);
   }
   for (const std::size_t dim : {3, 10, 40}) {
-    const std::vector<double> cloud = normals(dim, 6 * dim, dim);
+    const std::vector<double> cloud = shifted_normals(dim, 6 * dim, dim);
     const MinNormPoint found = min_norm_point(cloud, dim);
     EXPECT_EQ(found.status, MinNormStatus::optimal);
     EXPECT_LE(found.norm, 1e-12 * found.scale);
@@ -147,7 +148,7 @@ TEST(MinNormPoint, OriginInTheHull) {
 TEST(MinNormPoint, RandomCloudsAreOptimal) {
   for (const std::size_t dim : {2, 3, 8, 33, 100})
     for (const std::size_t n : {2, 7, 60, 400}) {
-      const std::vector<double> points = normals(100 * dim + n, n, dim, 4.5);
+      const std::vector<double> points = shifted_normals(100 * dim + n, n, dim, 4.5);
       const MinNormPoint found = min_norm_point(points, dim);
       EXPECT_EQ(found.status, MinNormStatus::optimal) << n << " x " << dim;
       EXPECT_LE(found.gap, 1e-12 * found.norm * found.scale);
@@ -174,7 +175,7 @@ TEST(MinNormPoint, KeepsItsDigitsNearTheOrigin) {
 TEST(MinNormPoint, NarrowClouds) {
   const std::size_t n = 200, dim = 12;
   for (int digits = 0; digits <= 16; ++digits) {
-    std::vector<double> points = normals(7, n, dim);
+    std::vector<double> points = shifted_normals(7, n, dim);
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t a = 0; a < dim; ++a)
         points[i * dim + a] = (a == 0 ? 3 : 0) + std::pow(10.0, -digits) * points[i * dim + a];
@@ -186,7 +187,7 @@ TEST(MinNormPoint, NarrowClouds) {
 
 TEST(MinNormPoint, CopiesAndMidpointsChangeNothing) {
   const std::size_t n = 40, dim = 6;
-  const std::vector<double> points = normals(3, n, dim, 4);
+  const std::vector<double> points = shifted_normals(3, n, dim, 4);
   std::vector<double> more = points;
   for (std::size_t i = 0; i + 1 < n; ++i) {
     more.insert(more.end(), &points[i * dim], &points[i * dim] + dim);
@@ -201,7 +202,7 @@ TEST(MinNormPoint, CopiesAndMidpointsChangeNothing) {
 
 TEST(MinNormPoint, IterationLimitStillCertifies) {
   const std::size_t dim = 20;
-  const std::vector<double> points = normals(5, 300, dim, 3);
+  const std::vector<double> points = shifted_normals(5, 300, dim, 3);
   const MinNormPoint best = min_norm_point(points, dim);
   for (const std::size_t limit : {1, 2, 5}) {
     const MinNormPoint found = min_norm_point(points, dim, {.max_iterations = limit});
@@ -218,7 +219,7 @@ TEST(MinNormPoint, IterationLimitStillCertifies) {
 
 TEST(MinNormPoint, ThreadsDoNotShow) {
   const std::size_t dim = 9;
-  const std::vector<double> points = normals(11, 3000, dim, 4);
+  const std::vector<double> points = shifted_normals(11, 3000, dim, 4);
   set_threads(1);
   const MinNormPoint one = min_norm_point(points, dim);
   for (const std::size_t count : {2, 4}) {

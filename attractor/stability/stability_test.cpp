@@ -12,13 +12,12 @@
 #include "attractor/depth/attention_flow.hpp"
 #include "attractor/flow/run.hpp"
 #include "attractor/stability/sphere_spectrum.hpp"
+#include "tests/support/rules.hpp"
 
 namespace attractor::meanfield {
 namespace {
 
 constexpr double kDigits = 1e-12;  // of numbers printed with 13 digits
-constexpr Rule kSa = Rule::softmax, kUsa = Rule::unnormalised;
-
 Stability of(Rule rule, std::size_t dim, double beta, double noise = 0) {
   return stability({.rule = rule, .dim = dim, .beta = beta, .noise = noise});
 }

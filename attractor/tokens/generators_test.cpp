@@ -48,7 +48,7 @@ void expect_unit_length(const TokenSet& set) {
 constexpr double kPlausible = 1.95;
 
 /// The message of the refusal; empty if there was none.
-std::string refusal(const Start& start) {
+std::string refusal_of(const Start& start) {
   try {
     make_tokens(start);
   } catch (const Error& error) {
@@ -231,11 +231,11 @@ TEST(CapTokens, LieEvenlyAroundThePole) {
 
 TEST(CapTokens, AnOpeningOutsideZeroToPiIsRefused) {
   for (const double opening : {0.0, -0.1, 3.15, std::nan(""), HUGE_VAL}) {
-    const std::string message = refusal({.arrangement = Arrangement::cap, .cap_angle = opening});
+    const std::string message = refusal_of({.arrangement = Arrangement::cap, .cap_angle = opening});
     EXPECT_SAYS(message, "cap angle");
     EXPECT_SAYS(message, "allowed: above 0, at most pi");
   }
-  EXPECT_SAYS(refusal({.arrangement = Arrangement::cap, .cap_angle = -0.25}), "-0.25");
+  EXPECT_SAYS(refusal_of({.arrangement = Arrangement::cap, .cap_angle = -0.25}), "-0.25");
 }
 
 TEST(CapTokens, TheNarrowestAllowedOpeningEndsToo) {
@@ -298,7 +298,8 @@ TEST(EquiangularTokens, AreMadeByNameToo) {
 
 TEST(EquiangularTokens, ImpossibleRequestsAreRefusedWithTheirNumbers) {
   const auto ask = [](std::size_t n, std::size_t dim, double rho) {
-    return refusal({.arrangement = Arrangement::equiangular, .tokens = n, .dim = dim, .rho = rho});
+    return refusal_of(
+        {.arrangement = Arrangement::equiangular, .tokens = n, .dim = dim, .rho = rho});
   };
   const std::string many = ask(9, 4, 0.5);
   EXPECT_SAYS(many, "9 equiangular tokens");
@@ -369,7 +370,7 @@ TEST(ClusterTokens, OnTheSphereTheAngleHasARayleighDistribution) {
 
 TEST(ClusterTokens, ImpossibleRequestsAreRefused) {
   const auto ask = [](std::size_t n, std::size_t clusters, double noise) {
-    return refusal(
+    return refusal_of(
         {.arrangement = Arrangement::clusters, .tokens = n, .clusters = clusters, .spread = noise});
   };
   EXPECT_SAYS(ask(5, 0, 0.1), "0 clusters");
@@ -411,8 +412,8 @@ TEST(CircleTokens, WithoutAmplitudeAreARegularPolygon) {
 }
 
 TEST(CircleTokens, InfiniteNumbersAreRefused) {
-  EXPECT_SAYS(refusal({.arrangement = Arrangement::circle, .amplitude = HUGE_VAL}), "amplitude");
-  EXPECT_SAYS(refusal({.arrangement = Arrangement::circle, .phase = std::nan("")}), "phase");
+  EXPECT_SAYS(refusal_of({.arrangement = Arrangement::circle, .amplitude = HUGE_VAL}), "amplitude");
+  EXPECT_SAYS(refusal_of({.arrangement = Arrangement::circle, .phase = std::nan("")}), "phase");
 }
 
 Start listed(std::vector<double> angles, std::size_t dim = 2) {
@@ -433,12 +434,12 @@ TEST(ListedAngles, SitWhereTheListSaysAndDecideTheNumberOfTokens) {
 
 // What is no number at all is refused where words are read (lab/flow/flow_setup_test.cpp).
 TEST(ListedAngles, NoneAtAllAndInfiniteOnesAreRefused) {
-  EXPECT_SAYS(refusal(listed({})), "init angles needs angles");
+  EXPECT_SAYS(refusal_of(listed({})), "init angles needs angles");
   const std::pair<double, std::string> none[] = {
       {std::nan(""), "nan"}, {HUGE_VAL, "inf"}, {-HUGE_VAL, "-inf"}};
   for (const auto& [angle, word] : none) {
-    EXPECT_SAYS(refusal(listed({angle})), "'" + word + "' is not a finite number");
-    EXPECT_SAYS(refusal(listed({0.5, angle, 1})), "'" + word + "'");
+    EXPECT_SAYS(refusal_of(listed({angle})), "'" + word + "' is not a finite number");
+    EXPECT_SAYS(refusal_of(listed({0.5, angle, 1})), "'" + word + "'");
   }
 }
 
@@ -449,10 +450,10 @@ TEST(TokenStart, GivenTokensDecideTheirNumberAndTheDimension) {
   EXPECT_EQ(set.dim, 3U);
   ASSERT_EQ(set.data.size(), 6U);
   for (std::size_t k = 0; k < 6; ++k) EXPECT_DOUBLE_EQ(set.data[k], data.data[k]);
-  EXPECT_SAYS(refusal({.arrangement = Arrangement::file}), "init file needs a tokens-file");
+  EXPECT_SAYS(refusal_of({.arrangement = Arrangement::file}), "init file needs a tokens-file");
   const Array zero{{1, 2}, {0, 0}};
   EXPECT_SAYS(
-      refusal({.arrangement = Arrangement::file, .given = &zero, .given_name = "dir/zero.npy"}),
+      refusal_of({.arrangement = Arrangement::file, .given = &zero, .given_name = "dir/zero.npy"}),
       "dir/zero.npy: row 0");
 }
 
@@ -489,11 +490,10 @@ TEST(TokenStart, TheSeedDecidesEveryTokenAndNothingElseDoes) {
 }
 
 TEST(TokenStart, ImpossibleSizesAndUnknownNamesAreRefused) {
-  EXPECT_SAYS(refusal({.tokens = 0}), "tokens = 0");
-  EXPECT_SAYS(refusal({.dim = 1}), "dim = 1");
-  EXPECT_SAYS(refusal({.dim = 0}), "at least 2");
-  const std::string unknown =
-      attractor::refusal([] { named<Arrangement>("arrangement", "Uniform"); });
+  EXPECT_SAYS(refusal_of({.tokens = 0}), "tokens = 0");
+  EXPECT_SAYS(refusal_of({.dim = 1}), "dim = 1");
+  EXPECT_SAYS(refusal_of({.dim = 0}), "at least 2");
+  const std::string unknown = refusal([] { named<Arrangement>("arrangement", "Uniform"); });
   EXPECT_SAYS(unknown, "'Uniform'");
   EXPECT_SAYS(unknown, "uniform, hemisphere, cap, equiangular, clusters, circle, angles, file");
 }

@@ -3,18 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "tests/support/random_rows.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace attractor {
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Array tokens(Array array, bool unit_length) {
   return tokens_of(std::move(array), "x.npy", unit_length);
@@ -60,14 +57,14 @@ TEST(GivenArrays, RefuseAZeroRow) {
 
 TEST(GivenArrays, RefuseANaNToken) {
   EXPECT_SAYS(refusal([] {
-                tokens({{2, 3}, {1, 2, 3, 4, 5, kNaN}}, false);
+                tokens({{2, 3}, {1, 2, 3, 4, 5, kNan}}, false);
               }),
               "x.npy: row 1, column 2");
 }
 
 TEST(GivenArrays, RefuseAnInfiniteToken) {
   EXPECT_SAYS(refusal([] {
-                tokens({{2, 2}, {1, -kInfinity, kNaN, 1}}, true);
+                tokens({{2, 2}, {1, -kInfinity, kNan, 1}}, true);
               }),
               "row 0, column 1 (counted from 0) is -inf");
 }
@@ -114,7 +111,7 @@ TEST(GivenArrays, RefuseWeightsOfOtherShape) {
 
 TEST(GivenArrays, RefuseWeightsThatAreNotFinite) {
   EXPECT_SAYS(refusal([] {
-                weights({{2, 2}, {1, 2, kNaN, 4}}, {2, 2}, "(d, d)");
+                weights({{2, 2}, {1, 2, kNan, 4}}, {2, 2}, "(d, d)");
               }),
               "row 1, column 0");
   EXPECT_SAYS(refusal([] {

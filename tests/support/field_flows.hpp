@@ -15,6 +15,7 @@
 #include "attractor/depth/attention_flow.hpp"
 #include "attractor/flow/run.hpp"
 #include "attractor/space/space.hpp"
+#include "tests/support/moved.hpp"
 
 namespace attractor::depth {
 
@@ -34,17 +35,6 @@ inline AttentionFlow dense_flow(Rule rule, double beta, std::size_t dim,
   AttentionFlow flow({.rule = rule, .beta = beta, .dim = dim}, owner.size(), 0);
   flow.groups().restore(owner, {}, {}, dim);
   return flow;
-}
-
-/// The state after a time, by original number where the flow sorts it.
-template <class AnyFlow>
-std::vector<double> moved(AnyFlow& flow, std::vector<double> state, double time,
-                          double tolerance = 1e-12) {
-  flow::Progress progress{.state = std::move(state)};
-  const flow::Plan plan{.end = flow::Time(time), .tolerance = tolerance};
-  EXPECT_EQ(run(flow, flow::dormand_prince(), plan, progress, {}), flow::Status::complete);
-  if constexpr (requires { flow.expand(progress.state); }) return flow.expand(progress.state);
-  return progress.state;
 }
 
 /// The largest distance between rows of the same number.

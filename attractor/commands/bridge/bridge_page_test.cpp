@@ -10,6 +10,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/commands/bridge/bridge_numbers.hpp"
 #include "attractor/drawing/figure_file.hpp"
 #include "attractor/files/hdf5.hpp"
@@ -25,12 +26,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
 // |p| = 2 ln t along the max-margin direction p^mm = (2, 0) of one input of three tokens, whose
 // logistic passes one half at |p| = 2 ln 2: at t = 2. Four tokens on the circle end in one cluster
 // under the first checkpoint, in two under the second.
-BridgeRecord made_up() {
+BridgeRecord bridge_record() {
   BridgeRecord r;
   r.setup.data.name = "problem.json";
   r.setup.time = 7;
@@ -259,7 +258,7 @@ TEST_F(BridgeTest, StopsWhenAsked) {
 }
 
 TEST_F(BridgeTest, EveryFigureIsAFile) {
-  write_record(made_up(), 0.5, directory_);
+  write_record(bridge_record(), 0.5, directory_);
   const std::string text = read_file(directory_ / "index.html", 1 << 26);
   EXPECT_EQ(count(text, "<figure "), 5u);
   for (const std::string id : {"norm", "weight", "tokens", "clusters", "entropy"}) {
@@ -282,7 +281,7 @@ TEST_F(BridgeTest, EveryFigureIsAFile) {
 }
 
 TEST_F(BridgeTest, SaysWhatHappened) {
-  const std::string text = page_of_record(made_up());
+  const std::string text = page_of_record(bridge_record());
   EXPECT_TRUE(has(text,
                   "Training p until t = 8 cools attention from β = 1.39 to 4.16: the same 4 tokens "
                   "on the circle end in 1 cluster under the first checkpoint, in 2 clusters under "
@@ -291,13 +290,13 @@ TEST_F(BridgeTest, SaysWhatHappened) {
   EXPECT_TRUE(has(text, "<td>depth 0.25</td>"));
   EXPECT_TRUE(has(text, "attractor bridge problem.json --time 7"));
   EXPECT_FALSE(has(text, "minimum of finite norm"));
-  BridgeRecord resting = made_up();
+  BridgeRecord resting = bridge_record();
   resting.training.at_minimum = true;
   EXPECT_TRUE(has(page_of_record(resting), "minimum of finite norm"));
 }
 
 TEST_F(BridgeTest, SummaryHasNullsWhereNothingIsKnown) {
-  BridgeRecord record = made_up();
+  BridgeRecord record = bridge_record();
   record.theory.transition_log_time = kNan;
   const Json json = summary_of(record, 1.5);
   EXPECT_EQ(json["slope"], 2.0);
@@ -309,14 +308,14 @@ TEST_F(BridgeTest, SummaryHasNullsWhereNothingIsKnown) {
 }
 
 TEST_F(BridgeTest, EqualRecordsEqualBytes) {
-  EXPECT_EQ(page_of_record(made_up()), page_of_record(made_up()));
-  write_result_file(made_up(), directory_ / "a.h5");
-  write_result_file(made_up(), directory_ / "b.h5");
+  EXPECT_EQ(page_of_record(bridge_record()), page_of_record(bridge_record()));
+  write_result_file(bridge_record(), directory_ / "a.h5");
+  write_result_file(bridge_record(), directory_ / "b.h5");
   EXPECT_EQ(read_file(directory_ / "a.h5", 1 << 26), read_file(directory_ / "b.h5", 1 << 26));
 }
 
 TEST_F(BridgeTest, EscapesWhatComesFromOutside) {
-  BridgeRecord record = made_up();
+  BridgeRecord record = bridge_record();
   record.setup.data.name = "</pre><b>'\"&^{x}.json";
   const std::string text = page_of_record(record);
   EXPECT_FALSE(has(text, "<b>"));
@@ -324,7 +323,7 @@ TEST_F(BridgeTest, EscapesWhatComesFromOutside) {
 }
 
 TEST_F(BridgeTest, UnknownNumbers) {
-  BridgeRecord record = made_up();
+  BridgeRecord record = bridge_record();
   record.training.svm->status = solve::MarginStatus::infeasible;
   record.theory = {kNan, kNan, kNan, kNan, kNan};
   const std::string text = page_of_record(record);
@@ -345,7 +344,7 @@ TEST(LogisticWeight, ClosedForm) {
 }
 
 TEST(BridgeFigures, CurvesOfTheory) {
-  const std::vector<PageFigure> figures = bridge_figures(made_up());
+  const std::vector<PageFigure> figures = bridge_figures(bridge_record());
   ASSERT_EQ(figures.size(), 5u);
   const report::Panel& norm = figures[0].figure.panels[0];
   const report::Series& guide = norm.series[0];  // log10 t, so ln 10 times as steep

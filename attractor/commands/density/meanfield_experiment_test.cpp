@@ -10,18 +10,13 @@
 #include "attractor/stability/sphere_spectrum.hpp"
 #include "tests/support/page_test.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/result_table.hpp"
 
 namespace attractor::lab {
 namespace {
 
 double value(const Result& answer, const char* name) {
   return answer.values.at(name).is_null() ? std::nan("") : answer.values[name].get<double>();
-}
-
-const Table& table(const Result& answer, const std::string& name) {
-  for (const Table& t : answer.tables)
-    if (t.name == name) return t;
-  throw std::out_of_range(name);
 }
 
 ArrayInput file_called(const std::string& name) {

@@ -11,14 +11,15 @@
 namespace attractor::lab {
 namespace {
 
-const Table* table(const Result& answer, std::string_view name) {
+const Table* found_table(const Result& answer, std::string_view name) {
   for (const Table& t : answer.tables)
     if (t.name == name) return &t;
   return nullptr;
 }
 
 TEST(StationaryExperiment, FirstOrderAnswer) {
-  const Result a = ask({.dynamics = Rule::unnormalised, .beta = 4, .noise_ratio = 1.02}, {});
+  const Result a =
+      ask(StationarySetup{.dynamics = Rule::unnormalised, .beta = 4, .noise_ratio = 1.02}, {});
   EXPECT_EQ(a.not_delivered, "");
   EXPECT_NEAR(a.values["critical_noise"].get<double>(), 2.439866288426, 1e-11);
   EXPECT_NEAR(a.values["tricritical_beta"].get<double>(), 2.446918311289, 1e-11);
@@ -27,7 +28,7 @@ TEST(StationaryExperiment, FirstOrderAnswer) {
   EXPECT_NEAR(a.values["fold_noise_ratio"].get<double>(), 1.058877, 6e-7);
   EXPECT_NEAR(a.values["jump"].get<double>(), 0.668806, 6e-7);
   EXPECT_NEAR(a.values["fold_noise"].get<double>(), 1.058877 * 2.439866288426, 2e-6);
-  const Table* states = table(a, "states");
+  const Table* states = found_table(a, "states");
   ASSERT_TRUE(states);
   ASSERT_EQ(states->rows.size(), 3U);  // uniform, unstable, stable
   EXPECT_EQ(states->rows[0].back(), 1);
@@ -66,12 +67,12 @@ TEST(StationaryExperiment, TheBranchIsDrawnWithoutKinks) {
 
 TEST(StationaryExperiment, ContinuousAnswer) {
   for (const Rule rule : {Rule::unnormalised, Rule::softmax}) {
-    const Result a = ask({.dynamics = rule, .beta = 1, .noise_ratio = 0.5}, {});
+    const Result a = ask(StationarySetup{.dynamics = rule, .beta = 1, .noise_ratio = 0.5}, {});
     EXPECT_EQ(a.values["transition"], "continuous");
     EXPECT_TRUE(a.values["fold_noise"].is_null());
     EXPECT_EQ(a.values["transition_noise"], a.values["critical_noise"]);
     EXPECT_EQ(a.values["jump"], 0.0);
-    const Table* states = table(a, "states");
+    const Table* states = found_table(a, "states");
     ASSERT_EQ(states->rows.size(), 2U);
     EXPECT_EQ(states->rows[0].back(), 0);
     EXPECT_NEAR(states->rows[1][0], rule == Rule::unnormalised ? 0.90497698810 : 0.82691850059,
@@ -81,17 +82,17 @@ TEST(StationaryExperiment, ContinuousAnswer) {
 }
 
 TEST(StationaryExperiment, NoiseAndItsRatioSayTheSame) {
-  const Result a = ask({.beta = 2, .noise_ratio = 0.8}, {});
-  const Result b = ask({.beta = 2, .noise = 0.63625474185496}, {});
+  const Result a = ask(StationarySetup{.beta = 2, .noise_ratio = 0.8}, {});
+  const Result b = ask(StationarySetup{.beta = 2, .noise = 0.63625474185496}, {});
   EXPECT_NEAR(b.values["noise_ratio"].get<double>(), 0.8, 1e-12);
-  EXPECT_NEAR(table(a, "states")->rows[1][0], 0.80332160877, 1e-10);
-  EXPECT_NEAR(table(b, "states")->rows[1][0], 0.80332160877, 1e-10);
+  EXPECT_NEAR(found_table(a, "states")->rows[1][0], 0.80332160877, 1e-10);
+  EXPECT_NEAR(found_table(b, "states")->rows[1][0], 0.80332160877, 1e-10);
 }
 
 TEST(StationaryExperiment, DiagramOpensAtTheTricriticalPoint) {
-  const Result a = ask({.dim = 3, .beta = 2.5, .diagram = true}, {});
+  const Result a = ask(StationarySetup{.dim = 3, .beta = 2.5, .diagram = true}, {});
   const double star = a.values["tricritical_beta"].get<double>();
-  const Table* diagram = table(a, "diagram");
+  const Table* diagram = found_table(a, "diagram");
   ASSERT_TRUE(diagram);
   for (const auto& row : diagram->rows) {
     EXPECT_EQ(row[2] > 1, row[0] > star) << row[0];
@@ -100,14 +101,14 @@ TEST(StationaryExperiment, DiagramOpensAtTheTricriticalPoint) {
 }
 
 TEST(StationaryExperiment, ParticlesSweepBothWays) {
-  const Result a = ask({.dynamics = Rule::softmax,
-                        .beta = 1,
-                        .particles = 40,
-                        .sweep_steps = 3,
-                        .settle = 1,
-                        .average = 1},
+  const Result a = ask(StationarySetup{.dynamics = Rule::softmax,
+                                       .beta = 1,
+                                       .particles = 40,
+                                       .sweep_steps = 3,
+                                       .settle = 1,
+                                       .average = 1},
                        {});
-  const Table* sweep = table(a, "sweep");
+  const Table* sweep = found_table(a, "sweep");
   ASSERT_TRUE(sweep);
   EXPECT_EQ(sweep->labels, (std::vector<std::string>{"up", "up", "up", "down", "down", "down"}));
   EXPECT_EQ(sweep->rows[2][0], sweep->rows[3][0]);
@@ -128,7 +129,7 @@ TEST(StationaryExperiment, DeliversItsRange) {
                         {unnormalised, 200, 5},
                         {softmax, 2, 100},
                         {softmax, 200, 20}}) {
-    const Result a = ask({.dynamics = c.rule, .dim = c.dim, .beta = c.most}, {});
+    const Result a = ask(StationarySetup{.dynamics = c.rule, .dim = c.dim, .beta = c.most}, {});
     EXPECT_EQ(a.not_delivered, "") << name(c.rule) << " " << c.dim;
     EXPECT_TRUE(a.values["fold_noise"].is_null() == (c.rule == softmax)) << c.dim;
   }
@@ -150,32 +151,33 @@ TEST(StationaryExperiment, NamesTheLimitOfItsRange) {
 }
 
 TEST(StationaryExperiment, NamesTheNoiseItCouldReach) {
-  const std::string says = ask({.beta = 1, .noise_ratio = 1e-7}, {}).not_delivered;
+  const std::string says = ask(StationarySetup{.beta = 1, .noise_ratio = 1e-7}, {}).not_delivered;
   EXPECT_SAYS(says, "take a noise ratio above");
   const double reached = std::stod(says.substr(says.rfind("above ") + 6));
-  EXPECT_EQ(ask({.beta = 1, .noise_ratio = 1.01 * reached}, {}).not_delivered, "");
+  EXPECT_EQ(ask(StationarySetup{.beta = 1, .noise_ratio = 1.01 * reached}, {}).not_delivered, "");
 }
 
 TEST(StationaryExperiment, SweepsFarAboveTheTricriticalPoint) {  // the fold is at 5 kappa_#
-  const Result a =
-      ask({.beta = 100, .particles = 2, .sweep_steps = 2, .settle = 0, .average = 1e-12}, {});
-  EXPECT_EQ(table(a, "sweep")->rows.size(), 4U);
+  const Result a = ask(
+      StationarySetup{.beta = 100, .particles = 2, .sweep_steps = 2, .settle = 0, .average = 1e-12},
+      {});
+  EXPECT_EQ(found_table(a, "sweep")->rows.size(), 4U);
 }
 
 TEST(StationaryExperiment, StopsWhenAsked) {
   int asked = 0;
-  ask({.beta = 100, .diagram = true}, {.stop = [&] { return ++asked > 20; }});
+  ask(StationarySetup{.beta = 100, .diagram = true}, {.stop = [&] { return ++asked > 20; }});
   EXPECT_GT(asked, 20);
   EXPECT_LT(asked, 1000);  // a state that is stopped is not found, and a search for it ends
 }
 
 TEST(StationaryExperiment, SaysWhatItCannotDo) {
-  EXPECT_THROW(ask({.noise = 1, .noise_ratio = 1}, {}), Error);
-  EXPECT_THROW(ask({.noise_ratio = -1}, {}), Error);
+  EXPECT_THROW(ask(StationarySetup{.noise = 1, .noise_ratio = 1}, {}), Error);
+  EXPECT_THROW(ask(StationarySetup{.noise_ratio = -1}, {}), Error);
   StationarySetup p;
   EXPECT_THROW(find(list(p), "noise-ratio").set("1,2"), Error);
-  EXPECT_THROW(ask({.dim = 3, .particles = 10}, {}), Error);
-  EXPECT_THROW(ask({.beta = 1e6}, {}), Error);
+  EXPECT_THROW(ask(StationarySetup{.dim = 3, .particles = 10}, {}), Error);
+  EXPECT_THROW(ask(StationarySetup{.beta = 1e6}, {}), Error);
 }
 
 }  // namespace

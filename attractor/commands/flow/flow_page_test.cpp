@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "attractor/base/file.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/base/random.hpp"
 #include "attractor/commands/flow/flow_figures.hpp"
 #include "attractor/commands/flow/flow_view.hpp"
@@ -21,12 +22,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
 flow::Time power_of_ten(double exponent) { return flow::Time(1, exponent * std::numbers::ln10); }
 
 // Tokens that fall onto two poles, then onto one; times 0, 1e-2, 1e10, 1e40 and 1e400.
-FlowRecord made_up(std::size_t tokens, std::size_t dim) {
+FlowRecord flow_record(std::size_t tokens, std::size_t dim) {
   FlowRecord record;
   record.setup.tokens = tokens;
   record.setup.dim = dim;
@@ -111,21 +110,21 @@ void expect_whole(const std::string& text) {
 
 TEST_F(FlowPageTest, EveryDimension) {
   for (const std::size_t dim : {2, 3, 8}) {
-    const std::string text = page(made_up(12, dim), std::to_string(dim));
+    const std::string text = page(flow_record(12, dim), std::to_string(dim));
     expect_whole(text);
     EXPECT_TRUE(has(text, "one cluster at t = 10<sup>400</sup>")) << dim;
     for (const std::string name : {"tokens", "clusters", "energy", "cosine", "merge_tree"})
       EXPECT_TRUE(fs::exists(directory_ / std::to_string(dim) / "figures" / (name + ".svg")));
   }
-  EXPECT_TRUE(has(page(made_up(12, 8)), "principal components"));
+  EXPECT_TRUE(has(page(flow_record(12, 8)), "principal components"));
 }
 
 TEST_F(FlowPageTest, EqualRunsEqualBytes) {
-  EXPECT_EQ(page(made_up(9, 3), "a"), page(made_up(9, 3), "b"));
+  EXPECT_EQ(page(flow_record(9, 3), "a"), page(flow_record(9, 3), "b"));
 }
 
 TEST_F(FlowPageTest, EscapesWhatComesFromOutside) {
-  FlowRecord record = made_up(6, 3);
+  FlowRecord record = flow_record(6, 3);
   record.setup.init = Arrangement::file;
   record.setup.tokens_file.name = "</script><b>'\"&^{x}.npy";
   record.engine = "<i>dense";
@@ -137,9 +136,9 @@ TEST_F(FlowPageTest, EscapesWhatComesFromOutside) {
 }
 
 TEST_F(FlowPageTest, ThinRecords) {
-  FlowRecord record = made_up(1, 3);
+  FlowRecord record = flow_record(1, 3);
   EXPECT_TRUE(has(page(record), "1 token on the sphere"));
-  record = made_up(5, 2);
+  record = flow_record(5, 2);
   record.merges.clear();
   EXPECT_FALSE(has(page(record), "figure-merge_tree"));
   record.series.resize(1);
@@ -152,7 +151,7 @@ TEST_F(FlowPageTest, ThinRecords) {
 
 TEST_F(FlowPageTest, UnknownNumbers) {
   for (const std::size_t dim : {2, 3, 8}) {
-    FlowRecord record = made_up(7, dim);
+    FlowRecord record = flow_record(7, dim);
     record.setup.space = dim == 3 ? depth::Geometry::euclidean : depth::Geometry::sphere;
     for (observe::Observation& o : record.series) {
       for (const observe::Column& column : observe::columns())
@@ -170,7 +169,7 @@ TEST_F(FlowPageTest, UnknownNumbers) {
 
 TEST_F(FlowPageTest, AtMostSixTilesAndEachSaysWhatItIs) {
   for (const depth::Geometry space : {depth::Geometry::sphere, depth::Geometry::euclidean}) {
-    FlowRecord record = made_up(6, 3);
+    FlowRecord record = flow_record(6, 3);
     record.setup.space = space;
     const Page shown = flow_page(record, flow_view(record));
     EXPECT_LE(shown.tiles.size(), kMostTiles);
@@ -184,7 +183,7 @@ TEST_F(FlowPageTest, AtMostSixTilesAndEachSaysWhatItIs) {
 
 // A fixed distance sees nothing in a cloud that has grown a thousandfold; a share of its size does.
 TEST_F(FlowPageTest, GroupsInSpaceFollowTheSizeOfTheCloud) {
-  FlowRecord record = made_up(6, 2);
+  FlowRecord record = flow_record(6, 2);
   record.setup.space = depth::Geometry::euclidean;
   const double apart = 1000;
   record.snapshots.back().positions = {0, 0, 1, 0, 0, 1, apart, 0, apart, 1, apart + 1, 0};
@@ -197,7 +196,7 @@ TEST_F(FlowPageTest, GroupsInSpaceFollowTheSizeOfTheCloud) {
 }
 
 TEST(FlowView, ThinsAndColours) {
-  const FlowRecord record = made_up(4500, 3);
+  const FlowRecord record = flow_record(4500, 3);
   const FlowView view = flow_view(record);
   EXPECT_EQ(view.shown.size(), 1500u);
   EXPECT_EQ(view.reference, 2u);  // the first of two clusters: the end has one
@@ -210,7 +209,7 @@ TEST(FlowView, ThinsAndColours) {
 
 TEST(FlowView, PrincipalComponentsKeepLengths) {
   // All tokens in one plane: nothing of it is lost.
-  FlowRecord record = made_up(20, 600);
+  FlowRecord record = flow_record(20, 600);
   for (Snapshot& s : record.snapshots) {
     for (std::size_t i = 0; i < 20; ++i) {
       const auto row = std::span(s.positions).subspan(i * 600, 600);
@@ -226,7 +225,7 @@ TEST(FlowView, PrincipalComponentsKeepLengths) {
 }
 
 TEST(FlowView, TellsTheMovingSnapshots) {
-  FlowRecord record = made_up(8, 3);
+  FlowRecord record = flow_record(8, 3);
   for (int copy = 0; copy < 30; ++copy) record.snapshots.push_back(record.snapshots.back());
   const std::vector<std::size_t> chosen = report::telling_moments(flow_view(record).scene.xyz, 8);
   ASSERT_EQ(chosen.size(), 8u);

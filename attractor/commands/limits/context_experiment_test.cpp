@@ -9,18 +9,12 @@
 #include "attractor/commands/limits/context_figures.hpp"
 #include "attractor/drawing/figure_file.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/result_table.hpp"
 
 namespace attractor::lab {
 namespace {
 
 Result answer(const ContextSetup& parameters) { return ask(parameters, {}); }
-
-const Table& table(const Result& a, const std::string& name) {
-  const auto at = std::find_if(a.tables.begin(), a.tables.end(),
-                               [&](const Table& t) { return t.name == name; });
-  if (at == a.tables.end()) throw Error("no table " + name);
-  return *at;
-}
 
 double cell(const Table& t, const std::string& label, const std::string& column) {
   const auto row = std::find(t.labels.begin(), t.labels.end(), label) - t.labels.begin();

@@ -3,17 +3,12 @@
 #include <cmath>
 
 #include "tests/support/refusal.hpp"
+#include "tests/support/result_table.hpp"
 
 namespace attractor::lab {
 namespace {
 
 Result answer(EquiangularSetup p) { return ask(p, {}); }
-
-const Table& table(const Result& a, const std::string& name) {
-  for (const Table& t : a.tables)
-    if (t.name == name) return t;
-  throw Error("no table " + name);
-}
 
 TEST(EquiangularQuestion, CosineOfTheoryA6) {
   const Result a = answer({.tokens = 64, .beta = 4, .time = 3});

@@ -4,10 +4,10 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 #include <numbers>
 
 #include "attractor/base/file.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/commands/select/select_figures.hpp"
 #include "attractor/commands/select/select_numbers.hpp"
 #include "attractor/commands/select/select_words.hpp"
@@ -25,12 +25,9 @@ namespace {
 namespace fs = std::filesystem;
 using training::MaxMargin;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 // The authors' single input: keys (-.1,1), (1,0), (0,0); p walks from (0,-1) along (1,0), the
 // max-margin solution of token 1. W hides the third coordinate, which is the score.
-SelectRecord made_up() {
+SelectRecord select_record() {
   SelectRecord r;
   r.setup.data.name = "problem.json";
   r.setup.steps = 100;
@@ -79,7 +76,7 @@ SelectRecord made_up() {
 
 // With all that theory adds: choices, path, basins.
 SelectRecord with_theory() {
-  SelectRecord r = made_up();
+  SelectRecord r = select_record();
   MaxMargin best = *r.svm;
   best.chosen = {0};
   best.solution = {-0.1 / 1.01, 1 / 1.01, 0};
@@ -152,7 +149,7 @@ TEST_F(SelectPageTest, SaysWhatHappened) {
 }
 
 TEST_F(SelectPageTest, MarginOfTheWeightsReached) {
-  SelectRecord record = made_up();
+  SelectRecord record = select_record();
   record.leads = {-1};
   EXPECT_TRUE(has(page_of_record(record), "<td>-1</td>"));
   record.leads = {};  // weights of length zero have none
@@ -167,7 +164,7 @@ TEST_F(SelectPageTest, EqualRecordsEqualBytes) {
 }
 
 TEST_F(SelectPageTest, EscapesWhatComesFromOutside) {
-  SelectRecord record = made_up();
+  SelectRecord record = select_record();
   record.setup.data.name = "</pre><b>'\"&^{x}.json";
   const std::string text = page_of_record(record);
   EXPECT_FALSE(has(text, "<b>"));
@@ -194,14 +191,14 @@ TEST_F(SelectPageTest, UnknownNumbers) {
 }
 
 TEST_F(SelectPageTest, ThinRecords) {
-  SelectRecord record = made_up();  // a run that left the range of numbers
+  SelectRecord record = select_record();  // a run that left the range of numbers
   record.status = flow::Status::not_finite;
   record.selected.clear(), record.lock_in.clear(), record.softmax.clear();
   record.series.clear(), record.trajectory.clear();
   record.svm.reset();
   EXPECT_TRUE(has(page_of_record(record), "gradient descent: not finite</h1>"));
   write_result_file(record, directory_ / "result.h5");
-  record = made_up();  // a given choice, and it is infeasible
+  record = select_record();  // a given choice, and it is infeasible
   record.trained = false;
   record.series.clear(), record.trajectory.clear(), record.lock_in.clear();
   record.svm = MaxMargin{.chosen = {1},
@@ -221,7 +218,7 @@ TEST_F(SelectPageTest, ThinRecords) {
 
 // K and Q with one column beside a solution of rank two.
 TEST_F(SelectPageTest, NamesASolutionOutOfReach) {
-  SelectRecord record = made_up();
+  SelectRecord record = select_record();
   EXPECT_FALSE(has(page_of_record(record), "out of reach"));
   record.svm->rank = 2;
   record.svm->factor_rank = 1;
@@ -275,8 +272,8 @@ TEST_F(SelectPageTest, ResultFileHoldsTheRecord) {
 }
 
 TEST(SelectFigures, PlaneOfTheKeysOnly) {
-  EXPECT_NE(find_figure(select_figures(made_up()), "plane"), nullptr);
-  SelectRecord record = made_up();
+  EXPECT_NE(find_figure(select_figures(select_record()), "plane"), nullptr);
+  SelectRecord record = select_record();
   record.problem = training::with_scores(1, 4, 3, {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1}, {1, .5});
   record.svm.reset();
   record.trajectory.clear();
@@ -285,7 +282,7 @@ TEST(SelectFigures, PlaneOfTheKeysOnly) {
 
 // Turned keys span a plane that is no coordinate plane: distances in it are theirs.
 TEST(SelectFigures, PlaneKeepsLengths) {
-  SelectRecord record = made_up();
+  SelectRecord record = select_record();
   const double s = std::sqrt(0.5);
   record.problem.weights = {s, s, 0, 0, 0, 1, 0, 0, 0};  // k = (x s, x s, y)
   const std::vector<PageFigure> figures = select_figures(record);
@@ -348,7 +345,7 @@ TEST_F(SelectPageTest, JointTraining) {
 
 // |p| = |p^mm| ln t for gradient descent: a factor of ten in time adds |p^mm| ln 10.
 TEST(SelectFigures, NormGuideHasTheSlopeOfTheory) {
-  SelectRecord record = made_up();
+  SelectRecord record = select_record();
   record.setup.optimizer = Optimizer::gd;
   record.svm->norm = 0.25;
   const std::vector<PageFigure> figures = select_figures(record);

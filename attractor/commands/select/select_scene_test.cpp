@@ -10,7 +10,7 @@ namespace attractor::lab {
 namespace {
 
 /// One input, three tokens in the plane; p moves along the first axis.
-SelectRecord made_up() {
+SelectRecord straight_walk() {
   SelectRecord r;
   r.trained = true;
   r.setup.train = training::Train::p;
@@ -31,7 +31,7 @@ SelectRecord made_up() {
 
 // Sizes are softmax weights: of logits (l, 0, -l) by hand.
 TEST(SelectScene, SizesAreSoftmaxWeights) {
-  const std::optional<report::Scene> scene = select_scene(made_up());
+  const std::optional<report::Scene> scene = select_scene(straight_walk());
   ASSERT_TRUE(scene);
   ASSERT_EQ(scene->moments(), 3u);
   const double lengths[] = {0, 1, 5};
@@ -49,7 +49,7 @@ TEST(SelectScene, SizesAreSoftmaxWeights) {
 }
 
 TEST(SelectScene, TheArrowIsThePrompt) {
-  const report::Scene scene = *select_scene(made_up());
+  const report::Scene scene = *select_scene(straight_walk());
   const report::MovingLine& arrow = scene.plane->lines.back();
   EXPECT_TRUE(arrow.arrow);
   EXPECT_EQ(arrow.x[0][1], 0);
@@ -58,7 +58,7 @@ TEST(SelectScene, TheArrowIsThePrompt) {
 }
 
 TEST(SelectScene, WithoutAPlaneRowsOfInputs) {
-  SelectRecord r = made_up();
+  SelectRecord r = straight_walk();
   r.problem.dim = 4;
   r.problem.tokens = 4;
   r.problem.x = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
@@ -72,13 +72,13 @@ TEST(SelectScene, WithoutAPlaneRowsOfInputs) {
 }
 
 TEST(SelectScene, NoneWhereNothingMoves) {
-  SelectRecord r = made_up();
+  SelectRecord r = straight_walk();
   r.trained = false;
   EXPECT_FALSE(select_scene(r));
-  r = made_up();
+  r = straight_walk();
   r.setup.train = training::Train::v;
   EXPECT_FALSE(select_scene(r));
-  r = made_up();
+  r = straight_walk();
   r.trajectory.assign(6, kNan);
   EXPECT_FALSE(select_scene(r));
 }

@@ -35,7 +35,7 @@ Group group_of(std::vector<std::uint32_t> members, std::span<const double> state
   return group;
 }
 
-double farthest(std::span<const double> a, std::span<const double> b) {
+double largest_difference(std::span<const double> a, std::span<const double> b) {
   double worst = 0;
   for (std::size_t k = 0; k < a.size(); ++k) worst = std::max(worst, std::abs(a[k] - b[k]));
   return worst;
@@ -52,10 +52,10 @@ TEST(TokenGroups, JoiningMovesNobodyInFirstOrder) {
                    group_of({1, 2, 8}, state, dim, book.masses())},
                   flow::Time(1), state);
     ASSERT_EQ(book.count(), 5U);
-    EXPECT_LT(farthest(book.expand(state), start), 10 * radius * radius);
+    EXPECT_LT(largest_difference(book.expand(state), start), 10 * radius * radius);
     book.coalesce({group_of({0, 1, 3}, state, dim, book.masses())}, flow::Time(2), state);
     ASSERT_EQ(book.count(), 3U);
-    EXPECT_LT(farthest(book.expand(state), start), 10 * radius * radius);
+    EXPECT_LT(largest_difference(book.expand(state), start), 10 * radius * radius);
     EXPECT_EQ(book.coalescences().size(), 6U);
     double mean = 0;  // offsets have mean zero
     const auto xi = book.offsets();
@@ -79,12 +79,12 @@ TEST(TokenGroups, SplittingUndoesTheLastJoining) {
   ASSERT_EQ(book.count(), 3U);
   book.split(0, state);
   EXPECT_TRUE(std::equal(owner.begin(), owner.end(), book.owner().begin()));
-  EXPECT_LT(farthest(state, before), 1e-7);
-  EXPECT_LT(farthest(book.expand(state), start), 1e-7);
+  EXPECT_LT(largest_difference(state, before), 1e-7);
+  EXPECT_LT(largest_difference(book.expand(state), start), 1e-7);
   book.split(2, state);
   book.split(1, state);
   EXPECT_EQ(book.count(), 9U);
-  EXPECT_LT(farthest(state, start), 1e-7);
+  EXPECT_LT(largest_difference(state, start), 1e-7);
 }
 
 TEST(TokenGroups, WithoutGroupsTheBookIsEmpty) {

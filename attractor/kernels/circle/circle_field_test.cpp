@@ -16,12 +16,13 @@
 #include "attractor/base/threads.hpp"
 #include "attractor/kernels/circle/circle_series.hpp"
 #include "hwy/highway.h"
+#include "tests/support/every.hpp"
 #include "tests/support/simd_targets.hpp"
 
 namespace attractor::kernels {
 namespace {
 
-constexpr double kPi = std::numbers::pi;
+using std::numbers::pi;
 
 struct Tokens {
   std::vector<double> angles, weights;
@@ -42,12 +43,12 @@ Tokens tokens(std::size_t count, std::uint64_t seed, const Shape& shape) {
 }
 
 Tokens random_tokens(std::size_t count, std::uint64_t seed) {
-  return tokens(count, seed, [](std::size_t, double u) { return kPi * (2 * u - 1); });
+  return tokens(count, seed, [](std::size_t, double u) { return pi * (2 * u - 1); });
 }
 /// Five groups of width 1e-3, unevenly spread, and a few tokens between them.
 Tokens clustered(std::size_t count, std::uint64_t seed) {
   return tokens(count, seed, [](std::size_t i, double u) {
-    if (i % 50 == 0) return kPi * (2 * u - 1);
+    if (i % 50 == 0) return pi * (2 * u - 1);
     const double group = static_cast<double>(i % 5);
     return 0.2 * group * group - 1.5 + 1e-3 * u;
   });
@@ -59,7 +60,7 @@ Tokens collapsed(std::size_t count, std::uint64_t seed) {
 Tokens divided(std::size_t count, std::uint64_t seed) {
   return tokens(count, seed, [](std::size_t i, double u) {
     const double spread = i % 2 == 0 ? 0.0 : 1e-6 * u;
-    return i % 4 < 2 ? spread : 2 * kPi - 1.1e-6 + spread;
+    return i % 4 < 2 ? spread : 2 * pi - 1.1e-6 + spread;
   });
 }
 
@@ -86,12 +87,6 @@ std::vector<Truth> direct(const Tokens& t, bool weighted, double beta,
   std::vector<Truth> truths;
   for (const std::size_t i : targets) truths.push_back(direct(t, weighted, beta, i));
   return truths;
-}
-
-std::vector<std::size_t> every(std::size_t stride, std::size_t count) {
-  std::vector<std::size_t> targets;
-  for (std::size_t i = 0; i < count; i += stride) targets.push_back(i);
-  return targets;
 }
 
 /// The largest error over the targets, in units of the accuracy asked for.
@@ -152,7 +147,7 @@ TEST(CircleField, TakesTokensOnTheEdgesOfCells) {
     Tokens t;
     for (std::size_t i = 0; i < settings.tokens; ++i) {
       const double edge =
-          origin + std::floor(static_cast<double>(i / 3) * cells / 300) * (2 * kPi / cells);
+          origin + std::floor(static_cast<double>(i / 3) * cells / 300) * (2 * pi / cells);
       t.angles.push_back(i < 3 ? origin
                                : std::nextafter(edge, 10 * (static_cast<double>(i % 3) - 1)));
       t.weights.push_back(1);
@@ -227,7 +222,7 @@ TEST(CircleField, IsSmoothInsideACell) {
   field.evaluate(t.angles, {}, {.pull = pull});
   const long double exact = direct(t, false, 4, 2).pull - direct(t, false, 4, 1).pull;
   const double p = static_cast<double>(field.powers()),
-               half = kPi / static_cast<double>(field.cells());
+               half = pi / static_cast<double>(field.cells());
   EXPECT_GT(std::abs(pull[1] - static_cast<double>(direct(t, false, 4, 1).pull)), apart);
   EXPECT_NEAR((pull[2] - pull[1]) / apart, static_cast<double>(exact) / apart,
               accuracy * p * p / half);
@@ -258,7 +253,7 @@ TEST(CircleField, TakesTokensOutOfOrderByLittleAndRefusesMore) {
   const std::size_t n = 400;
   const CircleFieldSettings settings{20, 1e-11, n};
   CircleField field(settings);
-  const double cell = 2 * kPi / static_cast<double>(field.cells());
+  const double cell = 2 * pi / static_cast<double>(field.cells());
   Tokens t = random_tokens(n, 9);
   const Stream stream(1, "jitter");
   for (std::size_t i = 0; i < n; ++i) t.angles[i] += 4e-4 * cell * (stream.uniform(i, 0) - 0.5);
@@ -274,7 +269,7 @@ TEST(CircleField, TakesTokensOutOfOrderByLittleAndRefusesMore) {
   EXPECT_TRUE(accepted(200, sorted[200]));
   EXPECT_FALSE(accepted(200, sorted[100]));
   EXPECT_FALSE(accepted(200, sorted[350]));
-  EXPECT_FALSE(accepted(n - 1, sorted[0] + 2 * kPi + cell));
+  EXPECT_FALSE(accepted(n - 1, sorted[0] + 2 * pi + cell));
   EXPECT_FALSE(accepted(0, sorted[n - 1]));
   for (const std::size_t i : {std::size_t{0}, n / 2, n - 1}) {
     EXPECT_FALSE(accepted(i, std::nan(""))) << i;
@@ -323,7 +318,7 @@ TEST(CircleSeries, PowersAreThoseOfTheExponential) {
   const std::vector<double> q = circle_powers(modes, design);
   for (std::size_t k = 0; k <= modes.highest(); k += 7)
     for (const double u : {-1.0, -0.7, 0.0, 0.3, 1.0}) {
-      const double x = kPi * static_cast<double>(k) / static_cast<double>(design.cells);
+      const double x = pi * static_cast<double>(k) / static_cast<double>(design.cells);
       std::complex<double> sum = 0, power = 1;
       for (std::size_t b = 0; b < design.powers; ++b) {
         sum += q[b * modes.value.size() + k] * power;

@@ -19,7 +19,8 @@
 namespace attractor::kernels {
 namespace {
 
-std::vector<double> tokens(std::size_t n, std::size_t dim, std::size_t centres, double radius) {
+std::vector<double> single_tokens(std::size_t n, std::size_t dim, std::size_t centres,
+                                  double radius) {
   return tokens_around("single test", n, dim, centres, radius);
 }
 
@@ -31,11 +32,11 @@ double length(std::span<const double> x) {
 
 // Largest errors against plain double sums, relative to the sum of the sizes of the terms, which
 // for pulls are w |x_j - x_i|.
-struct Errors {
+struct SingleErrors {
   double pull = 0, weight = 0, moment = 0;
 };
 
-Errors distance_errors(const DistanceSources& in, bool moments) {
+SingleErrors distance_errors(const DistanceSources& in, bool moments) {
   const std::size_t n = in.masses.size(), dim = in.dim;
   std::vector<std::uint32_t> rows;
   for (std::uint32_t i = 0; i < n; i += 11) rows.push_back(i);
@@ -44,7 +45,7 @@ Errors distance_errors(const DistanceSources& in, bool moments) {
   if (!moments) out.moment = {};
   symmetric_rows(in, out, Precision::f32);
   distance_rows_reference(in, rows, plain.view());
-  Errors worst;
+  SingleErrors worst;
   std::vector<double> step(dim);
   for (std::size_t k = 0; k < rows.size(); ++k) {
     const std::size_t i = rows[k];
@@ -78,9 +79,9 @@ TEST(SingleRows, SymmetricErrorsStayWithinTheBound) {
     for (const std::size_t dim : {2, 3, 4, 5, 16, 64, 200})
       for (const double beta : {0.0, 1e-3, 1.0, 9.0, 100.0, 1e4})
         for (const bool even : {true, false}) {
-          const auto x = tokens(kCount, dim, shape.centres, shape.radius);
+          const auto x = single_tokens(kCount, dim, shape.centres, shape.radius);
           const auto m = even ? std::vector<double>(kCount, 2.0) : uneven_masses(kCount);
-          const Errors e = distance_errors({dim, x, {}, m, beta, 0}, !even);
+          const SingleErrors e = distance_errors({dim, x, {}, m, beta, 0}, !even);
           const std::string where = "dim " + std::to_string(dim) + " beta " + std::to_string(beta) +
                                     " centres " + std::to_string(shape.centres) + " radius " +
                                     std::to_string(shape.radius);
@@ -102,7 +103,7 @@ TEST(SingleRows, TokensInOnePlaceHaveWeightOneAndNoPull) {
   for (const std::size_t dim : {2, 3, 16, 64})
     for (const double beta : {0.0, 1.0, 1e4, 1e300}) {
       std::vector<double> x;
-      const auto one = tokens(1, dim, 0, 0);
+      const auto one = single_tokens(1, dim, 0, 0);
       for (std::size_t i = 0; i < kCount; ++i) x.insert(x.end(), one.begin(), one.end());
       const std::vector<double> m(kCount, 1.0);
       const Sums sums = symmetric_sums({dim, x, {}, m, beta, 0}, Precision::f32);
@@ -114,7 +115,7 @@ TEST(SingleRows, TokensInOnePlaceHaveWeightOneAndNoPull) {
 
 TEST(SingleRows, MassesThatFloatsCannotHoldAreTakenInDouble) {
   constexpr std::size_t kCount = 150;
-  const auto x = tokens(kCount, 3, 0, 0);
+  const auto x = single_tokens(kCount, 3, 0, 0);
   std::vector<double> m(kCount, 1.0);
   m[7] = 1e40;
   const DistanceSources in{3, x, {}, m, 2.0, 0};
@@ -126,13 +127,13 @@ TEST(SingleRows, MassesThatFloatsCannotHoldAreTakenInDouble) {
 }
 
 // Queries, keys and values with logits within beta * 2.2.
-struct Problem {
+struct SingleProblem {
   std::size_t n, dim;
   std::vector<double> q, k, v, m;
-  Problem(std::size_t count, std::size_t d, bool even) : n(count), dim(d) {
-    q = tokens(n, dim, 0, 0);
-    k = tokens(n, dim, 4, 0.3);
-    v = tokens(n, dim, 7, 0.5);
+  SingleProblem(std::size_t count, std::size_t d, bool even) : n(count), dim(d) {
+    q = single_tokens(n, dim, 0, 0);
+    k = single_tokens(n, dim, 4, 0.3);
+    v = single_tokens(n, dim, 7, 0.5);
     m = even ? std::vector<double>(n, 3.0) : uneven_masses(n);
     for (double& c : q) c *= 2.2;
   }
@@ -166,7 +167,7 @@ TEST_P(SingleOnEveryTarget, LogitErrorsStayWithinTheBound) {
     for (const std::size_t n : {33, 130})
       for (const double beta : {0.0, 1.0, 9.0, 100.0})
         for (const bool even : {true, false}) {
-          const Problem problem(n, dim, even);
+          const SingleProblem problem(n, dim, even);
           compare_logits(problem.sources(beta), Precision::f32, single_error(2.2 * beta, dim));
         }
 }
@@ -176,7 +177,7 @@ TEST_P(SingleOnEveryTarget, LanesInDoubleEqualPlainLoops) {
     for (const std::size_t n : {32, 67, 301})
       for (const double beta : {0.0, 9.0, 100.0})
         for (const bool even : {true, false}) {
-          const Problem problem(n, dim, even);
+          const SingleProblem problem(n, dim, even);
           ASSERT_TRUE(logit_lanes_apply(problem.sources(beta), Precision::f64));
           compare_logits(problem.sources(beta), Precision::f64, 1e-14 + 1e-15 * 2.2 * beta);
         }
@@ -185,9 +186,9 @@ TEST_P(SingleOnEveryTarget, LanesInDoubleEqualPlainLoops) {
 TEST_P(SingleOnEveryTarget, SymmetricRowsEqualPlainLoopsAtOddSizes) {
   for (const std::size_t dim : {1, 2, 3, 4, 5, 16, 17, 33})
     for (const std::size_t n : {128, 143, 195}) {
-      const auto x = tokens(n, dim, 0, 0);
+      const auto x = single_tokens(n, dim, 0, 0);
       const auto m = uneven_masses(n);
-      const Errors e = distance_errors({dim, x, {}, m, 4.0, 0}, true);
+      const SingleErrors e = distance_errors({dim, x, {}, m, 4.0, 0}, true);
       EXPECT_LT(std::max({e.weight, e.pull}), single_error(8, dim)) << dim << " " << n;
     }
 }
@@ -196,19 +197,19 @@ INSTANTIATE_TEST_SUITE_P(Kernels, SingleOnEveryTarget, testing::ValuesIn(every_t
                          target_name);
 
 TEST(LogitLanes, ApplyOnlyToBoundedLogitsAndFewCoordinates) {
-  const Problem problem(100, 3, true);
+  const SingleProblem problem(100, 3, true);
   EXPECT_TRUE(logit_lanes_apply(problem.sources(136), Precision::f64));  // 136 * 2.2 < 300
   EXPECT_FALSE(logit_lanes_apply(problem.sources(137), Precision::f64));
   EXPECT_TRUE(logit_lanes_apply(problem.sources(18), Precision::f32));
   EXPECT_FALSE(logit_lanes_apply(problem.sources(19), Precision::f32));
-  EXPECT_FALSE(logit_lanes_apply(Problem(100, 5, true).sources(1), Precision::f64));
-  EXPECT_FALSE(logit_lanes_apply(Problem(31, 3, true).sources(1), Precision::f64));
+  EXPECT_FALSE(logit_lanes_apply(SingleProblem(100, 5, true).sources(1), Precision::f64));
+  EXPECT_FALSE(logit_lanes_apply(SingleProblem(31, 3, true).sources(1), Precision::f64));
 }
 
 TEST(LogitLanes, BitsDoNotDependOnThreadsRowsOrTheVectorLengthWithFma) {
   for (const Precision precision : {Precision::f64, Precision::f32})
     for (const std::size_t dim : {2, 3, 4, 24}) {
-      const Problem problem(1203, dim, false);
+      const SingleProblem problem(1203, dim, false);
       const LogitSources in = problem.sources(3.0);
       const auto sums = [&] {
         Sums s(problem.n, dim);
@@ -224,7 +225,7 @@ TEST(LogitLanes, BitsDoNotDependOnThreadsRowsOrTheVectorLengthWithFma) {
 }
 
 TEST(LogitLanes, PullsAmongNearlyEqualValuesKeepTheirRelativeAccuracy) {
-  Problem problem(200, 3, true);
+  SingleProblem problem(200, 3, true);
   for (double& c : problem.v) c = 1 + 1e-9 * c;
   const LogitSources in = problem.sources(2.0);
   Sums fast(problem.n, 3), plain(problem.n, 3);

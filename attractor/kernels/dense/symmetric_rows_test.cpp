@@ -16,7 +16,8 @@ namespace {
 
 using Real = long double;
 
-std::vector<double> tokens(std::size_t n, std::size_t dim, std::size_t centres, double radius) {
+std::vector<double> symmetric_tokens(std::size_t n, std::size_t dim, std::size_t centres,
+                                     double radius) {
   return tokens_around("symmetric test", n, dim, centres, radius);
 }
 
@@ -60,7 +61,7 @@ class SymmetricOnEveryTarget : public OnOneTarget {};
 TEST_P(SymmetricOnEveryTarget, EqualsLongDoubleSumsAtOddSizes) {
   for (const std::size_t dim : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 33})
     for (const std::size_t n : {128, 129, 143, 195}) {
-      const auto x = tokens(n, dim, 0, 0);
+      const auto x = symmetric_tokens(n, dim, 0, 0);
       const auto uneven = uneven_masses(n);
       const std::vector<double> even(n, 2.0);
       for (const auto& m : {even, uneven}) {
@@ -84,15 +85,15 @@ INSTANTIATE_TEST_SUITE_P(Kernels, SymmetricOnEveryTarget, testing::ValuesIn(ever
 double tolerance(double beta) { return 5e-15 + 1e-15 * beta; }
 
 TEST(SymmetricRows, KeepRelativeAccuracyForSpreadClusteredAndCollapsedTokens) {
-  struct Shape {
+  struct Spread {
     std::size_t centres;
     double radius;
   };
   constexpr std::size_t kCount = 130;
-  for (const Shape shape : {Shape{0, 0}, {3, 0.1}, {3, 1e-3}, {2, 1e-9}, {1, 1e-2}, {1, 1e-13}})
+  for (const Spread shape : {Spread{0, 0}, {3, 0.1}, {3, 1e-3}, {2, 1e-9}, {1, 1e-2}, {1, 1e-13}})
     for (const std::size_t dim : {2, 3, 5, 7, 16, 64})
       for (const double beta : {0.0, 1e-3, 1.0, 9.0, 100.0, 1e3, 1e4}) {
-        const auto x = tokens(kCount, dim, shape.centres, shape.radius);
+        const auto x = symmetric_tokens(kCount, dim, shape.centres, shape.radius);
         const std::vector<double> m(kCount, 1.0);
         const DistanceSources in{dim, x, {}, m, beta, 0};
         Sums sums(kCount, dim);
@@ -113,7 +114,7 @@ TEST(SymmetricRows, TokensInOnePlaceHaveWeightOneAndNoPull) {
   constexpr std::size_t kCount = 140;
   for (const std::size_t dim : {2, 3, 16, 64}) {
     std::vector<double> x;
-    const auto one = tokens(1, dim, 0, 0);
+    const auto one = symmetric_tokens(1, dim, 0, 0);
     for (std::size_t i = 0; i < kCount; ++i) x.insert(x.end(), one.begin(), one.end());
     const std::vector<double> m(kCount, 1.0);
     Sums sums(kCount, dim);
@@ -156,7 +157,7 @@ TEST(SymmetricRows, BitsDoNotDependOnThreadsNorOnTheVectorLengthWithFma) {
 TEST(SymmetricRows, WhatIsNotAskedForChangesNoBit) {
   const std::size_t n = 200;
   for (const std::size_t dim : {3, 16}) {
-    const auto x = tokens(n, dim, 0, 0);
+    const auto x = symmetric_tokens(n, dim, 0, 0);
     for (const double mass : {1.0, 3.0}) {
       const std::vector<double> m(n, mass);
       const DistanceSources in{dim, x, {}, m, 7.0, 0};
@@ -172,13 +173,13 @@ TEST(SymmetricRows, WhatIsNotAskedForChangesNoBit) {
 
 TEST(SymmetricRows, ApplyOnlyToWhatTheyCanDo) {
   const std::size_t n = 100;
-  const auto x = tokens(n, 3, 0, 0);
+  const auto x = symmetric_tokens(n, 3, 0, 0);
   std::vector<double> m(n, 1.0);
   EXPECT_TRUE(symmetric_rows_apply({3, x, {}, m, 1, 0}));
   EXPECT_FALSE(symmetric_rows_apply({3, x, x, m, 1, 0}));
   EXPECT_FALSE(symmetric_rows_apply({3, x, {}, m, 1, 0.5}));
   EXPECT_FALSE(symmetric_rows_apply({3, std::span(x).first(30), {}, std::span(m).first(10), 1, 0}));
-  const auto wide = tokens(n, 5, 0, 0);
+  const auto wide = symmetric_tokens(n, 5, 0, 0);
   EXPECT_FALSE(symmetric_rows_apply({5, wide, {}, m, 1, 0}));
   m[7] = 0;
   EXPECT_FALSE(symmetric_rows_apply({3, x, {}, m, 1, 0}));

@@ -16,12 +16,13 @@
 #include "attractor/base/threads.hpp"
 #include "attractor/kernels/sphere/sphere_cells.hpp"
 #include "hwy/highway.h"
+#include "tests/support/every.hpp"
 #include "tests/support/simd_targets.hpp"
 
 namespace attractor::kernels {
 namespace {
 
-constexpr double kPi = std::numbers::pi;
+using std::numbers::pi;
 using Vector = std::array<double, 3>;
 
 struct SphereTokens {
@@ -55,17 +56,17 @@ Vector near(const Vector& centre, double width, const Vector& v) {
   return {centre[0] + width * v[0], centre[1] + width * v[1], centre[2] + width * v[2]};
 }
 
-SphereTokens random_tokens(std::size_t count, std::uint64_t seed) {
+SphereTokens random_on_sphere(std::size_t count, std::uint64_t seed) {
   return shaped(count, seed, [](std::size_t, const Vector& v) { return v; });
 }
 /// Five groups of width 1e-3 and a few tokens between them.
-SphereTokens clustered(std::size_t count, std::uint64_t seed) {
+SphereTokens clustered_on_sphere(std::size_t count, std::uint64_t seed) {
   return shaped(count, seed, [](std::size_t i, const Vector& v) {
     const double g = static_cast<double>(i % 5);
     return i % 50 == 0 ? v : near(polar(0.3 + 0.5 * g, g * g), 1e-3, v);
   });
 }
-SphereTokens collapsed(std::size_t count, std::uint64_t seed) {
+SphereTokens collapsed_on_sphere(std::size_t count, std::uint64_t seed) {
   return shaped(count, seed, [](std::size_t, const Vector& v) {
     return near({0.3, -0.8, -0.5}, 1e-9, v);
   });
@@ -78,13 +79,13 @@ SphereTokens polar_tokens(std::size_t count, std::uint64_t seed) {
   });
 }
 
-struct Truth {
+struct SphereTruth {
   long double partition = 0, along = 0;
   std::array<long double, 3> pull{};
 };
 
-Truth direct(const SphereTokens& t, bool weighted, double beta, std::size_t i) {
-  Truth truth;
+SphereTruth direct(const SphereTokens& t, bool weighted, double beta, std::size_t i) {
+  SphereTruth truth;
   long double total = 0;
   const double* x = t.points.data() + 3 * i;
   for (std::size_t j = 0; j < t.count(); ++j) {
@@ -107,15 +108,9 @@ Truth direct(const SphereTokens& t, bool weighted, double beta, std::size_t i) {
   return truth;
 }
 
-std::vector<std::size_t> every(std::size_t stride, std::size_t count) {
-  std::vector<std::size_t> targets;
-  for (std::size_t i = 0; i < count; i += stride) targets.push_back(i);
-  return targets;
-}
-
-std::vector<Truth> direct(const SphereTokens& t, bool weighted, double beta,
-                          const std::vector<std::size_t>& targets) {
-  std::vector<Truth> truths;
+std::vector<SphereTruth> direct(const SphereTokens& t, bool weighted, double beta,
+                                const std::vector<std::size_t>& targets) {
+  std::vector<SphereTruth> truths;
   for (const std::size_t i : targets) truths.push_back(direct(t, weighted, beta, i));
   return truths;
 }
@@ -126,7 +121,8 @@ std::span<const double> weights_of(const SphereTokens& t, bool weighted) {
 
 /// The largest error over the targets, in units of the accuracy asked for.
 double worst_error(SphereField& field, double accuracy, const SphereTokens& t, bool weighted,
-                   const std::vector<std::size_t>& targets, const std::vector<Truth>& truths) {
+                   const std::vector<std::size_t>& targets,
+                   const std::vector<SphereTruth>& truths) {
   const std::size_t n = t.count();
   EXPECT_LE(field.error_bound(), accuracy);
   std::vector<double> pull(3 * n), mean(3 * n), partition(n), along(n);
@@ -137,7 +133,7 @@ double worst_error(SphereField& field, double accuracy, const SphereTokens& t, b
   long double worst = 0;
   for (std::size_t k = 0; k < targets.size(); ++k) {
     const std::size_t i = targets[k];
-    const Truth& truth = truths[k];
+    const SphereTruth& truth = truths[k];
     long double off_pull = 0, off_mean = 0;
     for (std::size_t c = 0; c < 3; ++c) {
       off_pull += std::pow(pull[3 * i + c] - truth.pull[c], 2);
@@ -156,12 +152,13 @@ double worst_error(const SphereFieldSettings& s, const SphereTokens& t, bool wei
   return worst_error(field, s.accuracy, t, weighted, targets, direct(t, weighted, s.beta, targets));
 }
 
-constexpr auto kConfigurations = {random_tokens, clustered, collapsed, polar_tokens};
+constexpr auto kConfigurations = {random_on_sphere, clustered_on_sphere, collapsed_on_sphere,
+                                  polar_tokens};
 
 void expect_accuracy(double beta, std::initializer_list<double> accuracies) {
   const std::size_t n = 311;
   const std::vector<std::size_t> targets = every(23, n);
-  std::vector<std::vector<Truth>> truths;
+  std::vector<std::vector<SphereTruth>> truths;
   for (const auto& make : kConfigurations)
     for (const bool weighted : {false, true})
       truths.push_back(direct(make(n, 7), weighted, beta, targets));
@@ -187,7 +184,7 @@ TEST(SphereField, KeepsItWhereTheKernelIsNarrow) {
   };
   for (const Case& c : {Case{1000, 1e-7}, Case{1e4, 1e-4}}) {
     SphereField field({c.beta, c.accuracy, n});
-    for (const auto& make : {clustered, polar_tokens}) {
+    for (const auto& make : {clustered_on_sphere, polar_tokens}) {
       const std::vector<std::size_t> targets = every(11, n);
       const SphereTokens t = make(n, 7);
       EXPECT_LE(worst_error(field, c.accuracy, t, true, targets, direct(t, true, c.beta, targets)),
@@ -205,13 +202,13 @@ TEST(SphereField, KeepsItForOneSourceAnywhere) {
     for (const double accuracy : {1e-5, 1e-11}) {
       SphereField field({beta, accuracy, n});
       for (std::size_t place = 0; place < 12; ++place) {
-        const Vector source = polar(kPi * stream.uniform(place, 0), 7 * stream.uniform(place, 1));
+        const Vector source = polar(pi * stream.uniform(place, 0), 7 * stream.uniform(place, 1));
         SphereTokens t = shaped(n, place, [&](std::size_t i, const Vector& v) {
           return i == 0 ? source : near(source, i % 2 == 0 ? 1 : 1 / std::sqrt(1 + beta), v);
         });
         for (std::size_t i = 1; i < n; ++i) t.weights[i] = 1e-15;
         const std::vector<std::size_t> targets = every(1, n);
-        std::vector<Truth> truths;
+        std::vector<SphereTruth> truths;
         for (const std::size_t i : targets) {
           SphereTokens pair;
           pair.add({t.points[0], t.points[1], t.points[2]}, 1);
@@ -226,7 +223,7 @@ TEST(SphereField, KeepsItForOneSourceAnywhere) {
 
 TEST(SphereField, IsRightForEverySmallNumberOfTokens) {
   for (std::size_t n = 1; n <= 80; n += n < 20 ? 1 : 7) {
-    const SphereTokens t = n % 2 == 0 ? clustered(n, n) : random_tokens(n, n);
+    const SphereTokens t = n % 2 == 0 ? clustered_on_sphere(n, n) : random_on_sphere(n, n);
     EXPECT_LE(worst_error({5, 1e-8, n}, t, n % 3 == 0, 1), 1) << n;
   }
 }
@@ -244,7 +241,7 @@ TEST(SphereField, TakesTokensOnTheEdgesOfCells) {
     const std::size_t b = i % cells.bands.size();
     const double count = static_cast<double>(cells.bands[b].count), k = static_cast<double>(i);
     const double edge = cells.cap + static_cast<double>(b) * cells.height;
-    t.add(polar(i % 4 == 0 ? kPi - edge : edge, 2 * kPi * std::floor(k / 7) / count), 1);
+    t.add(polar(i % 4 == 0 ? pi - edge : edge, 2 * pi * std::floor(k / 7) / count), 1);
   }
   const std::vector<std::size_t> targets = every(29, settings.tokens);
   EXPECT_LE(worst_error(field, settings.accuracy, t, false, targets,
@@ -264,10 +261,10 @@ TEST_P(SphereFieldTarget, KeepsTheAccuracyToo) {
   const std::size_t n = 1203;
   SphereField field({10, 1e-10, n});
   const std::vector<std::size_t> targets = every(101, n);
-  for (const auto& make : {random_tokens, clustered, polar_tokens})
+  for (const auto& make : {random_on_sphere, clustered_on_sphere, polar_tokens})
     for (const bool weighted : {false, true}) {
       const SphereTokens t = make(n, 3);
-      const std::vector<Truth> truths = direct(t, weighted, 10, targets);
+      const std::vector<SphereTruth> truths = direct(t, weighted, 10, targets);
       EXPECT_LE(worst_error(field, 1e-10, t, weighted, targets, truths), 1);
     }
 }
@@ -301,7 +298,7 @@ TEST(SphereField, EnergyAndOrderAreThePairSums) {
 TEST(SphereField, KnowsNoDirection) {
   const std::size_t n = 2000;
   const double accuracy = 1e-9, angle = 1.1;
-  const SphereTokens t = random_tokens(n, 8);
+  const SphereTokens t = random_on_sphere(n, 8);
   const auto turned = [&](const std::vector<double>& rows) {  // about y, poles to the side
     std::vector<double> result(rows);
     for (std::size_t i = 0; i < rows.size(); i += 3) {
@@ -323,7 +320,7 @@ TEST(SphereField, KnowsNoDirection) {
 
 TEST(SphereField, SummaryHoldsTheExtremesAndScaleMultiplies) {
   const std::size_t n = 501;
-  const SphereTokens t = clustered(n, 2);
+  const SphereTokens t = clustered_on_sphere(n, 2);
   SphereField field({30, 1e-8, n});
   std::vector<double> pull(3 * n), mean(3 * n), partition(n), twice(3 * n);
   const auto s = field.evaluate(t.points, {}, {.pull = pull, .mean = mean, .partition = partition});
@@ -342,7 +339,7 @@ TEST(SphereField, SummaryHoldsTheExtremesAndScaleMultiplies) {
 
 TEST(SphereField, PullIsTangent) {
   const std::size_t n = 999;
-  const SphereTokens t = random_tokens(n, 6);
+  const SphereTokens t = random_on_sphere(n, 6);
   SphereField field({10, 1e-4, n});
   std::vector<double> pull(3 * n);
   field.evaluate(t.points, {}, {.pull = pull});
@@ -363,7 +360,7 @@ TEST(SphereField, IsSmoothInsideACell) {
   SphereField field({4, accuracy, 4});
   std::vector<double> pull(12);
   field.evaluate(t.points, {}, {.pull = pull});
-  const Truth a = direct(t, false, 4, 1), b = direct(t, false, 4, 2);
+  const SphereTruth a = direct(t, false, 4, 1), b = direct(t, false, 4, 2);
   const double p = static_cast<double>(field.degree());
   EXPECT_GT(std::abs(pull[3] - static_cast<double>(a.pull[0])), apart);
   for (std::size_t c = 0; c < 3; ++c)  // Markov; cells are wider than 0.2
@@ -373,7 +370,7 @@ TEST(SphereField, IsSmoothInsideACell) {
 
 TEST(SphereField, NothingDependsOnTheThreads) {
   const std::size_t n = 70'001, before = threads();
-  for (const auto& make : {random_tokens, collapsed}) {
+  for (const auto& make : {random_on_sphere, collapsed_on_sphere}) {
     const SphereTokens t = make(n, 4);
     for (const bool weighted : {false, true}) {
       std::vector<double> first;
@@ -394,7 +391,7 @@ TEST(SphereField, NothingDependsOnTheThreads) {
 
 TEST(SphereField, NumbersTokensCellByCell) {
   const std::size_t n = 60'000;
-  const SphereTokens t = random_tokens(n, 3);
+  const SphereTokens t = random_on_sphere(n, 3);
   SphereField field({20, 1e-6, n});
   EXPECT_TRUE(field.evaluate(t.points, {}, {}).scattered);
   const std::vector<std::uint32_t> order = field.in_cells(t.points);
@@ -414,11 +411,11 @@ TEST(SphereField, RefusesWhatIsNotOnTheSphere) {
   SphereField field({20, 1e-8, n});
   std::vector<double> out(3 * n);
   const auto accepted = [&](std::size_t at, double value) {
-    SphereTokens t = random_tokens(n, 9);
+    SphereTokens t = random_on_sphere(n, 9);
     t.points[at] = value;
     return field.evaluate(t.points, {}, {.mean = out}).on_sphere;
   };
-  const SphereTokens t = random_tokens(n, 9);
+  const SphereTokens t = random_on_sphere(n, 9);
   EXPECT_TRUE(accepted(200, t.points[200]));
   for (const std::size_t at : {std::size_t{0}, n, 3 * n - 1})
     for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity(), 1.1, -1e300})

@@ -8,10 +8,10 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
-#include <limits>
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/base/random.hpp"
 #include "attractor/files/checkpoint_file.hpp"
 #include "attractor/lab/checkpoint_bytes.hpp"
@@ -24,9 +24,6 @@ namespace attractor::lab {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Equal bits: NaN equals itself, 0 differs from -0.
 std::uint64_t bits(double x) { return std::bit_cast<std::uint64_t>(x); }
@@ -107,14 +104,14 @@ class FlowCheckpoint : public ::testing::Test {
     for (int k = 0; k < 3; ++k) {
       observe::Observation o;
       for (const observe::Column& column : observe::columns()) o.*column.value = next += 0.25;
-      o.more = {next + 1, kNaN};
+      o.more = {next + 1, kNan};
       o.clusters = 4;
       o.largest_cluster = 5;
       o.distinct_tokens = 7;
       o.sampled = k % 2;
       c.series.push_back(o);
     }
-    c.series[1].hemisphere = kNaN;
+    c.series[1].hemisphere = kNan;
     c.series[1].log_energy = kInfinity;
     c.series[0].log10_time = -kInfinity;
     for (int k = 0; k < 2; ++k) {
@@ -347,14 +344,14 @@ TEST_F(FlowCheckpoint, WithARightChecksumAndAWrongContentIsRefused) {
       {"owners of tokens", [](Checkpoint& c) { c.owner[3] = 4'000'000'000; }},
       {"leaves out a number among owners", [](Checkpoint& c) { c.owner[7] = c.owner[8] = 6; }},
       {"state of 20 numbers; this run has 21", [](Checkpoint& c) { c.progress.state.pop_back(); }},
-      {"state that is not finite", [](Checkpoint& c) { c.progress.state[7] = kNaN; }},
+      {"state that is not finite", [](Checkpoint& c) { c.progress.state[7] = kNan; }},
       {"state that is not finite", [](Checkpoint& c) { c.progress.state[20] = -kInfinity; }},
       {"a time that does not exist", [](Checkpoint& c) { c.progress.time = flow::Time(-1); }},
       {"a time that does not exist",
        [](Checkpoint& c) { c.progress.time = flow::Time(kInfinity); }},
-      {"a time that does not exist", [](Checkpoint& c) { c.progress.time = flow::Time(1, kNaN); }},
+      {"a time that does not exist", [](Checkpoint& c) { c.progress.time = flow::Time(1, kNan); }},
       {"the step -1", [](Checkpoint& c) { c.progress.step = -1; }},
-      {"the step nan", [](Checkpoint& c) { c.progress.step = kNaN; }},
+      {"the step nan", [](Checkpoint& c) { c.progress.step = kNan; }},
       {"in the unit", [](Checkpoint& c) { c.progress.log_unit = kInfinity; }},
       {"ahead of its outputs", [](Checkpoint& c) { c.progress.next_output = 51; }},
       {"begun without an observation", [](Checkpoint& c) { c.progress.started = false; }},
@@ -364,12 +361,12 @@ TEST_F(FlowCheckpoint, WithARightChecksumAndAWrongContentIsRefused) {
       {"need more", [](Checkpoint& c) { c.coalescences.pop_back(); }},
       {"coalescence of tokens", [](Checkpoint& c) { c.coalescences[2].into = 12; }},
       {"coalescence of tokens", [](Checkpoint& c) { c.coalescences[1].absorbed = 1; }},
-      {"coalescence of tokens", [](Checkpoint& c) { c.coalescences[0].error = kNaN; }},
+      {"coalescence of tokens", [](Checkpoint& c) { c.coalescences[0].error = kNan; }},
       {"coalescences out of order",
        [](Checkpoint& c) { std::swap(c.coalescences[0], c.coalescences[4]); }},
       {"coalescences after its time",
        [](Checkpoint& c) { c.coalescences[4].time = flow::Time(1, 999); }},
-      {"damaged book", [](Checkpoint& c) { c.book.numbers.front() = kNaN; }},
+      {"damaged book", [](Checkpoint& c) { c.book.numbers.front() = kNan; }},
       {"damaged book", [](Checkpoint& c) { c.book.numbers[1] = -1; }},
       {"damaged book", [](Checkpoint& c) { c.book.numbers.pop_back(); }},
       {"does not say where the members", [](Checkpoint& c) { c.book = {}; }},
@@ -387,22 +384,22 @@ TEST_F(FlowCheckpoint, WithARightChecksumAndAWrongContentIsRefused) {
        [](Checkpoint& c) {
          c.merges[1] = {c.merges[1].time, 2, 2};
        }},
-      {"mergers at a time", [](Checkpoint& c) { c.merges[2].time = flow::Time(kNaN); }},
+      {"mergers at a time", [](Checkpoint& c) { c.merges[2].time = flow::Time(kNan); }},
       {"more clusters",
        [](Checkpoint& c) {
          for (std::uint32_t i = 0; i < 12; ++i) c.labels[i] = i;
        }},
       {"begun without an observation", [](Checkpoint& c) { c.series.clear(); }},
-      {"observations out of order", [](Checkpoint& c) { c.series[1].log10_time = kNaN; }},
+      {"observations out of order", [](Checkpoint& c) { c.series[1].log10_time = kNan; }},
       {"observations after its time", [](Checkpoint& c) { c.series[2].log10_time = 400; }},
-      {"counts tokens", [](Checkpoint& c) { c.series[0].distinct_tokens = kNaN; }},
+      {"counts tokens", [](Checkpoint& c) { c.series[0].distinct_tokens = kNan; }},
       {"counts tokens", [](Checkpoint& c) { c.series[2].distinct_tokens = 1e300; }},
       {"other observables", [](Checkpoint& c) { c.series[1].more.pop_back(); }},
       {"counts tokens", [](Checkpoint& c) { c.series[1].clusters = 0; }},
       {"counts tokens", [](Checkpoint& c) { c.series[1].largest_cluster = 2.5; }},
       {"begun without a snapshot", [](Checkpoint& c) { c.snapshots.clear(); }},
       {"35 numbers in a snapshot", [](Checkpoint& c) { c.snapshots[1].positions.pop_back(); }},
-      {"snapshot that is not finite", [](Checkpoint& c) { c.snapshots[0].positions[9] = kNaN; }},
+      {"snapshot that is not finite", [](Checkpoint& c) { c.snapshots[0].positions[9] = kNan; }},
       {"labels in a snapshot", [](Checkpoint& c) { c.snapshots[0].clusters.push_back(0); }},
       {"labels of a snapshot", [](Checkpoint& c) { c.snapshots[1].clusters[2] = 0x80000000; }},
       {"histogram", [](Checkpoint& c) { c.snapshots[1].cosine_histogram.resize(99); }},

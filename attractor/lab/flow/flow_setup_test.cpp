@@ -13,25 +13,19 @@
 #include <vector>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/lab/json.hpp"
+#include "tests/support/exact_text.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace attractor::lab {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 constexpr flow::Method kFixedSteps[] = {flow::Method::layers, flow::Method::euler,
                                         flow::Method::rk4};
 
 std::string refusal_of_check(const FlowSetup& p) {
   return refusal([&] { check(p); });
-}
-
-std::string exact(double x) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.17g", x);
-  return text;
 }
 
 // What a word of the command line makes of the parameter, and then the check of all of them.

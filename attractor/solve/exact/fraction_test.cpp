@@ -4,15 +4,13 @@
 
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <string>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/base/random.hpp"
 
 namespace attractor::solve {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Fraction fraction(const char* n, const char* d) { return Fraction(Integer(n), Integer(d)); }
 

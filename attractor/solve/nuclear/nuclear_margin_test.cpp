@@ -17,13 +17,14 @@
 #ifdef ATTRACTOR_TEST_DATA
 #include <fstream>
 #include <nlohmann/json.hpp>
+
+#include "attractor/base/numbers.hpp"
 #endif
 
 namespace attractor::solve {
 namespace {
 
 constexpr double kTolerance = 1e-10;  // the default of relative_gap
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Data {
   std::vector<double> left, right;
