@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <toml++/toml.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +11,7 @@
 
 #include "attractor/base/file.hpp"
 #include "attractor/files/parameter_file.hpp"
+#include "attractor/files/toml_text.hpp"
 #include "attractor/lab/json.hpp"
 
 namespace attractor::lab {
@@ -82,13 +82,7 @@ void require_free(const fs::path& path) {
 }  // namespace
 
 RunOrigin read_origin(const fs::path& file) {
-  toml::table table;
-  try {
-    table = toml::parse(read_file(file, 1 << 20), file.string());
-  } catch (const toml::parse_error& error) {
-    throw Error(fmt::format("{}, line {}: {}", file.string(), error.source().begin.line,
-                            error.description()));
-  }
+  const toml::table table = parse_toml(read_file(file, 1 << 20), file.string());
   RunOrigin origin{.name = table["command"].value_or(std::string()),
                    .started_in = table["started-in"].value_or(std::string())};
   std::vector<InputFile> files;

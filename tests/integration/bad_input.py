@@ -177,6 +177,8 @@ class Flags(Refusal):
     "line_break_in_a_text": ('init = "a\\nb"', ["init", "uniform"]),
     "syntax_error": ("tokens = 5\nbeta = = 1", ["c.toml", "line 2"]),
     "key_given_twice": ("beta = 1\nbeta = 2", ["c.toml", "line 2", "beta"]),
+    "key_of_many_parts": ("a." * 100000 + "a = 1", ["c.toml", "line 1", "a key has more than 32 parts"]),
+    "lists_within_lists": ("beta = " + "[" * 100000, ["c.toml", "line 1", "deeper than 32 levels"]),
     "binary_file": (b"\x93NUMPY\x01\x00\xff\xfe", ["c.toml"]),
 })
 class Toml(Refusal):
