@@ -6,6 +6,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import program  # noqa: E402
 
+import os
 import resource
 import shutil
 import signal
@@ -505,6 +506,27 @@ class FullDisk(Refusal):
                 done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
                 self.assertEqual(done.returncode, 2)
                 self.assertRegex(done.stderr, "^attractor: .*No space left on device.*\n$")
+
+    def test_lost_standard_output_is_one_sentence(self):
+        """More than a buffer of text, so that it is lost in the middle: behind a full disk, a closed stream, a reader that left."""
+        for redirect, says in ((">/dev/full", "No space left on device"), (">&-", "Bad file descriptor"), ("", "Broken pipe")):
+            with self.subTest(redirect):
+                reader, writer = os.pipe()
+                os.close(reader)
+                done = subprocess.run(["bash", "-c", f'"$0" manual --form json {redirect}', program.PROGRAM], stdout=writer, stderr=subprocess.PIPE, text=True)
+                os.close(writer)
+                self.assertEqual((done.returncode, done.stderr), (2, f"attractor: cannot write to standard output: {says}\n"))
+
+    def test_closed_streams_do_not_become_files_of_the_run(self):
+        command = f"{program.PROGRAM} flow --tokens 4 --time 1 --out run"
+        for redirect in ("", "2>&-", "<&- 2>&-", "<&- >&- 2>&-"):
+            shutil.rmtree(self.directory / "run", ignore_errors=True)
+            subprocess.run(["bash", "-c", f"{command} {redirect}"], cwd=self.directory, capture_output=True)
+            kept = {p.name: p.read_bytes() for p in (self.directory / "run").iterdir() if p.name in ("result.h5", "run.toml", "index.html")}
+            if redirect == "":
+                whole = kept
+            self.assertEqual(len(kept), 3)
+            self.assertEqual(kept, whole, redirect)
 
 
 if __name__ == "__main__":
