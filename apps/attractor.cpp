@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <new>
 #include <system_error>
 
@@ -60,6 +61,8 @@ int run(const std::vector<std::string>& words, int& lost) {
     return complain(error.what());
   } catch (const std::bad_alloc&) {
     return complain("not enough memory for this many tokens and dimensions; lower tokens or dim");
+  } catch (const std::filesystem::filesystem_error& error) {
+    return complain(fmt::format("{}: {}", error.path1().string(), error.code().message()));
   } catch (const std::system_error& error) {
     if (std::ferror(stdout) == 0) return complain(error.what());
     lost = error.code().value();

@@ -406,6 +406,10 @@ class RunDirectory(Refusal):
 
     def test_out_refuses_a_name_too_long(self):
         self.refused(out=("--out", "x" * 300), says=["xxx"])
+        for option in ("--out", "--resume"):  # longer than any path
+            run = program.flow(option, "x" * 5000)
+            self.one_sentence(run, "File name too long")
+            self.assertNotIn("filesystem error", run.err)
 
     def test_out_refuses_an_empty_name(self):
         self.refused(out=("--out", ""), says=["out"])
