@@ -1,11 +1,15 @@
 // The program. Errors become exit status 2 here and nowhere else.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <new>
+#include <system_error>
 
 #include "apps/command_line.hpp"
 #include "apps/exit_status.hpp"
@@ -37,7 +41,16 @@ void require_ranks(const Tool& tool) {
                     tool.name, count));
 }
 
-int run(const std::vector<std::string>& words) {
+/// Streams that the caller closed: their numbers must not go to the files of a run, which would
+/// then hold what is printed. What stands there instead cannot be written either.
+void keep_closed_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF && ::open("/dev/null", O_RDONLY) < 0)
+      return;  // no /dev/null here
+}
+
+/// `lost`: why standard output could not be written.
+int run(const std::vector<std::string>& words, int& lost) {
   try {
     const CommandLine line = parse(words, tools(), text_width());
     fmt::print("{}", line.print);
@@ -48,22 +61,34 @@ int run(const std::vector<std::string>& words) {
     return complain(error.what());
   } catch (const std::bad_alloc&) {
     return complain("not enough memory for this many tokens and dimensions; lower tokens or dim");
+  } catch (const std::filesystem::filesystem_error& error) {
+    return complain(fmt::format("{}: {}", error.path1().string(), error.code().message()));
+  } catch (const std::system_error& error) {
+    if (std::ferror(stdout) == 0) return complain(error.what());
+    lost = error.code().value();
+    return kBadInput;
   } catch (const std::exception& error) {
     return complain(error.what());
   }
 }
 
 int run_program(int argc, char** argv) {
-  const int status = run({argv + 1, argv + argc});
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-    return complain(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+  int lost = 0;
+  const int status = run({argv + 1, argv + argc}, lost);
+  errno = 0;
+  if (lost == 0 && (std::fflush(stdout) != 0 || std::ferror(stdout) != 0))
+    lost = errno != 0 ? errno : EIO;
+  if (lost != 0)
+    return complain(fmt::format("cannot write to standard output: {}", std::strerror(lost)));
   return status;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit is then an ordinary write error
+  std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit is then an ordinary write error,
+  std::signal(SIGPIPE, SIG_IGN);  // and so is a reader that left
+  keep_closed_streams();
   try {
     const attractor::ranks::Session session(argc, argv);
     // What all ranks would print, rank 0 prints.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -33,6 +34,14 @@ struct Job {
 };
 
 thread_local bool inside_block = false;
+
+/// Loops within a block stay on their thread.
+struct InsideBlock {
+  const bool outermost = !std::exchange(inside_block, true);
+  ~InsideBlock() {
+    if (outermost) inside_block = false;
+  }
+};
 
 // Waking a sleeping thread takes longer than many a loop: look for a while before going to sleep.
 template <class Condition>
@@ -83,9 +92,11 @@ class Pool {
       open_ = false;  // who is still asleep need not come
     }
     const auto all_left = [this] { return busy_ == 0; };
-    if (soon(all_left)) return;
-    std::unique_lock lock(mutex_);
-    done_.wait(lock, all_left);
+    if (!soon(all_left)) {
+      std::unique_lock lock(mutex_);
+      done_.wait(lock, all_left);
+    }
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   }
 
  private:
@@ -109,14 +120,19 @@ class Pool {
   }
 
   void take_blocks() {
-    inside_block = true;
+    const InsideBlock inside;
     const Job job = job_;  // cannot change while this thread is busy
-    for (;;) {
-      const std::size_t begin = next_.fetch_add(job.grain);
-      if (begin >= job.count) break;
-      (*job.body)(begin, std::min(job.count, begin + job.grain));
+    try {
+      for (;;) {
+        const std::size_t begin = next_.fetch_add(job.grain);
+        if (begin >= job.count) break;
+        (*job.body)(begin, std::min(job.count, begin + job.grain));
+      }
+    } catch (...) {       // of memory that is not there: the caller hears of it when all have left,
+      next_ = job.count;  // and nobody begins another block
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
     }
-    inside_block = false;
   }
 
   std::vector<std::thread> workers_;
@@ -124,6 +140,7 @@ class Pool {
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   Job job_;
+  std::exception_ptr failure_;  // the first of a job
   std::atomic<std::size_t> next_ = 0, busy_ = 0, generation_ = 0;
   bool open_ = false, stopping_ = false;
 };
@@ -194,10 +211,9 @@ void parallel_for(std::size_t count, std::size_t grain, const Body& body) {
   grain = std::max<std::size_t>(grain, 1);
   const std::shared_ptr<Pool> pool = inside_block || count <= grain ? nullptr : attractor::pool();
   if (!pool || pool->size() == 1) {
-    const bool outermost = !std::exchange(inside_block, true);
+    const InsideBlock inside;
     for (std::size_t begin = 0; begin < count; begin += grain)
       body(begin, std::min(count, begin + grain));
-    if (outermost) inside_block = false;
     return;
   }
   pool->run({&body, count, grain});

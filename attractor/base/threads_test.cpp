@@ -10,6 +10,7 @@
 #include <cmath>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 #include <set>
 #include <thread>
 #include <vector>
@@ -25,6 +26,32 @@ class Threads : public ::testing::Test {
   ~Threads() override { set_threads(before_); }
   const std::size_t before_ = threads();
 };
+
+// Memory may end in any thread: the caller hears of it, no block is left running, and the next loop
+// runs as if nothing had been.
+TEST_F(Threads, WhatABlockThrowsReachesTheCaller) {
+  for (const std::size_t count : kThreadCounts) {
+    set_threads(count);
+    for (int round = 0; round < 50; ++round) {
+      std::atomic<int> running = 0, calls = 0;
+      EXPECT_THROW(parallel_for(200, 1,
+                                [&](std::size_t begin, std::size_t) {
+                                  ++running, ++calls;
+                                  const bool bad = begin % 50 == 37;
+                                  --running;
+                                  if (bad) throw std::bad_alloc();
+                                }),
+                   std::bad_alloc);
+      EXPECT_EQ(running, 0);
+      EXPECT_LE(calls, 200);
+      std::atomic<std::size_t> sum = 0;
+      parallel_for(200, 1, [&](std::size_t begin, std::size_t) {
+        parallel_for(2, 1, [&](std::size_t k, std::size_t) { sum += begin * k; });
+      });
+      EXPECT_EQ(sum, 199U * 200 / 2);
+    }
+  }
+}
 
 TEST_F(Threads, EveryIndexRunsExactlyOnceInBlocksOfTheGrain) {
   for (const std::size_t count : kThreadCounts) {

@@ -98,10 +98,15 @@ void draw_start(const BatchPlan& plan, std::uint64_t system, std::span<double> t
 
 // Systems for about an eighth of a second of one core, since who waits may stop between batches
 // only, and at most 64 MB of tokens.
+double step_seconds(const BatchPlan& plan) {
+  const auto n = static_cast<double>(plan.tokens);
+  return 0.05e-9 * n * n * (6 + 2 * std::min(n, static_cast<double>(plan.dim)));
+}
+
 std::size_t batch_size(const BatchPlan& plan, std::uint64_t steps) {
   const auto n = static_cast<double>(plan.tokens);
   const double dim = std::min(n, static_cast<double>(plan.dim));
-  const double seconds = 0.05e-9 * n * n * (6 + 2 * dim) * static_cast<double>(steps + 1);
+  const double seconds = step_seconds(plan) * static_cast<double>(steps + 1);
   const double most = std::min(0.125 / seconds, 64e6 / (8 * n * dim));
   return 64 * static_cast<std::size_t>(std::clamp(most / 64, 1.0, 1024.0));
 }
@@ -139,8 +144,15 @@ std::vector<SameStep> groups_of(const BatchPlan& plan) {
   return groups;
 }
 
-// Systems [first, first + count) of the plan; `close` gets count x counted.size() fractions.
-void run_systems(const BatchPlan& plan, std::size_t first, std::size_t count,
+// Steps between two questions whether to stop: long runs of few systems are one batch.
+std::uint64_t steps_at_once(const BatchPlan& plan, std::size_t systems) {
+  const double most = 0.25 / (step_seconds(plan) * static_cast<double>(systems));
+  return static_cast<std::uint64_t>(std::clamp(most, 1.0, 1e15));
+}
+
+// Systems [first, first + count) of the plan; `close` gets count x counted.size() fractions. False
+// if stopped.
+bool run_systems(const BatchPlan& plan, std::size_t first, std::size_t count,
                  std::span<const std::uint64_t> counted, std::vector<double>& close) {
   const std::size_t size = plan.tokens * std::min(plan.tokens, plan.dim);
   std::vector<double> tokens(count * size), betas(count), steps(count);
@@ -156,8 +168,25 @@ void run_systems(const BatchPlan& plan, std::size_t first, std::size_t count,
   close.resize(count * counted.size());
   const kernels::SystemBatch batch{plan.tokens, size / plan.tokens, plan.rule == Rule::softmax,
                                    betas};
-  kernels::batch_advance(batch, {plan.method, steps, counted.back(), counted, plan.threshold},
-                         tokens, close);
+  // A piece counts before each of its steps, the last one also behind them: the same bits.
+  const std::uint64_t most = steps_at_once(plan, count);
+  auto next = counted.begin();
+  for (std::uint64_t done = 0;; done += most) {
+    const bool last = counted.back() - done <= most;
+    const std::uint64_t piece = last ? counted.back() - done : most;
+    std::vector<std::uint64_t> within;
+    const auto before = static_cast<std::size_t>(next - counted.begin());
+    for (; next != counted.end() && (last || *next < done + piece); ++next)
+      within.push_back(*next - done);
+    std::vector<double> part(count * within.size());
+    kernels::batch_advance(batch, {plan.method, steps, piece, within, plan.threshold}, tokens,
+                           part);
+    for (std::size_t k = 0; k < count; ++k)
+      std::copy_n(part.begin() + static_cast<std::ptrdiff_t>(k * within.size()), within.size(),
+                  close.begin() + static_cast<std::ptrdiff_t>(k * counted.size() + before));
+    if (last) return true;
+    if (plan.stop && plan.stop()) return false;
+  }
 }
 
 // False if stopped.
@@ -171,7 +200,7 @@ bool run_group(const BatchPlan& plan, const SameStep& group, std::span<Moments> 
   for (std::size_t first = group.begin * plan.replicates; first < end; first += batch) {
     if (plan.stop && plan.stop()) return false;
     const std::size_t count = std::min(batch, end - first);
-    run_systems(plan, first, count, counted, close);
+    if (!run_systems(plan, first, count, counted, close)) return false;
     for (std::size_t k = 0; k < count; ++k) {
       const std::size_t beta = (first + k) / plan.replicates;
       for (std::size_t t = 0, c = 0; t < at.size(); ++t) {

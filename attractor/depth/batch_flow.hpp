@@ -38,7 +38,7 @@ struct BatchPlan {
   double threshold = 0.999;
   std::uint64_t seed = 0;
   std::uint64_t first_system = 0;  // number of the first draw: parts of one diagram share a seed
-  std::function<bool()> stop{};    // asked between batches
+  std::function<bool()> stop{};    // asked between batches, and within long ones
   std::function<void(double share)> progress{};
 };
 

@@ -102,7 +102,9 @@ std::vector<std::vector<Tick>> decade_candidates(const Range& exponents,
   const double first = std::floor(exponents.low), last = std::floor(exponents.high + slack);
   const bool plain = exponents.low > -3.01 && exponents.high < 4.01;
   std::vector<std::vector<Tick>> all;
+  constexpr double kMostTicks = 1000;  // more never fit, and exponents may reach 10^300
   const auto add = [&](const std::vector<double>& digits, double every) {
+    if (last - first > kMostTicks * every) return;
     std::vector<Tick> found;
     for (double e = std::ceil(first / every) * every; e <= last; e += every)
       for (const double digit : digits) {

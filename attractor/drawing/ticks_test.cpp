@@ -54,6 +54,18 @@ TEST(Ticks, PowersOfTen) {
   EXPECT_NEAR(at_most(power, {std::log10(0.9), std::log10(1.2)}, 4)[2].at, std::log10(1.1), 1e-12);
 }
 
+TEST(Ticks, ExponentsWithoutEndTakeNoTimeWithoutEnd) {
+  for (const double low : {-1e4, -4e8, -1e15, -1e290}) {
+    const auto few = [](const std::vector<Tick>& some) {
+      EXPECT_LE(some.size(), 1001U);
+      return some.size() <= 6;
+    };
+    const std::vector<Tick> found = ticks({.scale = Scale::power}, {low, 10}, few);
+    EXPECT_GE(found.size(), 2U) << low;
+    EXPECT_LE(found.size(), 6U) << low;
+  }
+}
+
 TEST(Ticks, WordsOfAnAxis) {
   const Axis axis{.names = {"post", "pre", "peri"}};
   EXPECT_EQ(labels(at_most(axis, {-0.5, 2.5}, 3)), (Words{"post", "pre", "peri"}));

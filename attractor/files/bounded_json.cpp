@@ -39,8 +39,12 @@ nlohmann::json bounded_json(std::string_view text, std::string_view name, std::s
   };
   try {
     return json::parse(text, watch);
-  } catch (const json::exception& problem) {
-    throw Error(fmt::format("{}: is no JSON: {}", name, shown_text(problem.what())));
+  } catch (const json::parse_error& problem) {
+    throw Error(fmt::format("{}: is no JSON at its byte {}", name, problem.byte));
+  } catch (const json::out_of_range&) {
+    throw Error(fmt::format("{}: has a number beyond 1.8e308", name));
+  } catch (const json::exception&) {
+    throw Error(fmt::format("{}: is no JSON", name));
   }
 }
 

@@ -20,10 +20,16 @@ TEST(BoundedJson, EndsBeforeMemoryIsTaken) {
   for (int k = 0; k < 20000; ++k) wide += "[],";
   wide += "1]";
   EXPECT_SAYS(refusal([&] { bounded_json(wide, "f", 1 << 19); }), "f: takes more than 0 MB");
-  EXPECT_SAYS(refusal([&] { bounded_json(many, "f", 1 << 20); }), "f: is no JSON");
+  EXPECT_SAYS(refusal([&] { bounded_json(many, "f", 1 << 20); }), "f: has a number beyond");
   EXPECT_SAYS(refusal([&] { bounded_json(std::string(100000, '['), "f"); }),
               "f: is nested deeper than 64 levels");
-  EXPECT_SAYS(refusal([&] { bounded_json("{\"a\": \xff}", "f"); }), "f: is no JSON");
+}
+
+TEST(BoundedJson, SaysWhereInItsOwnWords) {
+  const auto said = [](const char* text) { return refusal([&] { bounded_json(text, "f"); }); };
+  EXPECT_EQ(said("{\"a\": \xff}"), "f: is no JSON at its byte 7");
+  EXPECT_EQ(said("{\"a\": 1"), "f: is no JSON at its byte 8");
+  EXPECT_EQ(said("{\"a\": 1e999}"), "f: has a number beyond 1.8e308");
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 #include "attractor/files/parameter_file.hpp"
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
+#include "attractor/files/toml_text.hpp"
 #include "attractor/lab/number_list.hpp"
 
 namespace attractor::lab {
@@ -27,14 +27,7 @@ void set_from_node(const Parameter& parameter, const toml::node& node) {
 }  // namespace
 
 std::string set_from_toml(const ParameterList& list, const std::string& file) {
-  const std::string content = read_file(file, 1 << 20);
-  toml::table table;
-  try {
-    table = toml::parse(content, file);
-  } catch (const toml::parse_error& error) {
-    throw Error(
-        fmt::format("{}, line {}: {}", file, error.source().begin.line, error.description()));
-  }
+  const toml::table table = parse_toml(read_file(file, 1 << 20), file);
   std::string started_in;
   for (const auto& [key, node] : table) {
     if (key.str() == "started-in" && node.is_string()) {

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <toml++/toml.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,7 +10,9 @@
 #include <utility>
 
 #include "attractor/base/file.hpp"
+#include "attractor/files/bounded_json.hpp"
 #include "attractor/files/parameter_file.hpp"
+#include "attractor/files/toml_text.hpp"
 #include "attractor/lab/json.hpp"
 
 namespace attractor::lab {
@@ -37,6 +38,18 @@ std::string toml_text(const ParameterList& parameters, const RunOrigin& origin) 
   for (const InputFile& file : origin.inputs.files())
     text += fmt::format("{} = {}\n", quoted(file.name), quoted(file.fingerprint));
   return text;
+}
+
+/// Parameters are texts already when they are set; a directory may have any name.
+std::string checked_toml(const ParameterList& parameters, const RunOrigin& origin) {
+  try {
+    return toml_text(parameters, origin);
+  } catch (const JsonError&) {
+    throw Error(fmt::format(
+        "the directory {} has a name that is not UTF-8, which run.toml cannot hold; start from "
+        "another directory, or without out",
+        shown_text(origin.started_in)));
+  }
 }
 
 using Holds = DirectoryError::Holds;
@@ -82,13 +95,7 @@ void require_free(const fs::path& path) {
 }  // namespace
 
 RunOrigin read_origin(const fs::path& file) {
-  toml::table table;
-  try {
-    table = toml::parse(read_file(file, 1 << 20), file.string());
-  } catch (const toml::parse_error& error) {
-    throw Error(fmt::format("{}, line {}: {}", file.string(), error.source().begin.line,
-                            error.description()));
-  }
+  const toml::table table = parse_toml(read_file(file, 1 << 20), file.string());
   RunOrigin origin{.name = table["command"].value_or(std::string()),
                    .started_in = table["started-in"].value_or(std::string())};
   std::vector<InputFile> files;
@@ -125,6 +132,7 @@ RunDirectory::~RunDirectory() {
 
 RunDirectory RunDirectory::create(const fs::path& path, const ParameterList& parameters,
                                   RunOrigin origin, Existing existing) {
+  const std::string text = checked_toml(parameters, origin);
   std::error_code trouble;
   const bool present = fs::exists(path, trouble);
   if (trouble) throw Error(fmt::format("{}: {}", path.string(), trouble.message()));
@@ -139,7 +147,7 @@ RunDirectory RunDirectory::create(const fs::path& path, const ParameterList& par
   else
     require_free(path);
   directory.origin_ = std::move(origin);
-  write_file(path / "run.toml", toml_text(parameters, directory.origin_));
+  write_file(path / "run.toml", text);
   return directory;
 }
 

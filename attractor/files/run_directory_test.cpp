@@ -52,6 +52,14 @@ class RunDirectoryTest : public testing::Test {
   const ParameterList list_{{.name = "beta", .target = &beta_, .least = 0}};
 };
 
+TEST_F(RunDirectoryTest, IsNotMadeWhereItsFileCannotNameThePlace) {
+  RunOrigin from = origin("flow");
+  from.started_in = "/caf\xe9";
+  EXPECT_SAYS(refusal([&] { RunDirectory::create(root_ / "run", list_, from); }),
+              "the directory /caf? has a name that is not UTF-8");
+  EXPECT_FALSE(fs::exists(root_ / "run"));
+}
+
 TEST_F(RunDirectoryTest, IsResumedByItsOwnCommandOnly) {
   const std::vector<std::string> names = {"flow", "select", "sweep", "bridge", "reduce pair"};
   for (const std::string& own : names) {

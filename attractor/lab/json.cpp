@@ -9,6 +9,22 @@ namespace attractor::lab {
 
 using Text = nlohmann::ordered_json;
 
+namespace {
+
+constexpr int kMostLevels =
+    64;  // trees are walked and taken down by functions that call themselves
+
+Text shallow_text(std::string_view text) {
+  return Text::parse(text, [](int around, Text::parse_event_t event, Text&) {
+    const bool opens =
+        event == Text::parse_event_t::array_start || event == Text::parse_event_t::object_start;
+    if (opens && around >= kMostLevels) throw JsonError("is nested deeper than 64 levels");
+    return true;
+  });
+}
+
+}  // namespace
+
 // To and from the library that knows the text.
 struct JsonText {
   static Text written(const Json& json) {
@@ -87,14 +103,18 @@ Json Json::object() {
 
 Json Json::parse(std::string_view text) {
   try {
-    return JsonText::read(Text::parse(text));
+    return JsonText::read(shallow_text(text));
   } catch (const Text::exception& problem) {
     throw JsonError(problem.what());
   }
 }
 
 Json Json::parse_or_null(std::string_view text) {
-  return JsonText::read(Text::parse(text, nullptr, /*allow_exceptions=*/false));
+  try {
+    return parse(text);
+  } catch (const JsonError&) {
+    return {};
+  }
 }
 
 std::string Json::dump(int indent) const {

@@ -61,9 +61,9 @@ class Json {
 
   static Json array();
   static Json object();
-  /// Throws JsonError.
+  /// Throws JsonError; also on what is nested deeper than 64 levels.
   static Json parse(std::string_view text);
-  /// null if it is no JSON.
+  /// null if parse() would throw.
   static Json parse_or_null(std::string_view text);
 
   /// indent < 0: one line. Throws JsonError if a text is not UTF-8.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <toml++/toml.h>
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
@@ -13,6 +12,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/random.hpp"
 #include "attractor/files/load_inputs.hpp"
+#include "attractor/files/toml_text.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -22,14 +22,8 @@ constexpr std::size_t kMostUnits = 1'000'000;
 /// Says where in the file something is wrong.
 class Reader {
  public:
-  Reader(const std::string& text, std::string name) : name_(std::move(name)) {
-    try {
-      table_ = toml::parse(text, name_);
-    } catch (const toml::parse_error& error) {
-      throw Error(
-          fmt::format("{}, line {}: {}", name_, error.source().begin.line, error.description()));
-    }
-  }
+  Reader(const std::string& text, std::string name)
+      : name_(std::move(name)), table_(parse_toml(text, name_)) {}
 
   const toml::table& table() const { return table_; }
 

@@ -6,6 +6,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import program  # noqa: E402
 
+import os
 import resource
 import shutil
 import signal
@@ -177,6 +178,8 @@ class Flags(Refusal):
     "line_break_in_a_text": ('init = "a\\nb"', ["init", "uniform"]),
     "syntax_error": ("tokens = 5\nbeta = = 1", ["c.toml", "line 2"]),
     "key_given_twice": ("beta = 1\nbeta = 2", ["c.toml", "line 2", "beta"]),
+    "key_of_many_parts": ("a." * 100000 + "a = 1", ["c.toml", "line 1", "a key has more than 32 parts"]),
+    "lists_within_lists": ("beta = " + "[" * 100000, ["c.toml", "line 1", "deeper than 32 levels"]),
     "binary_file": (b"\x93NUMPY\x01\x00\xff\xfe", ["c.toml"]),
 })
 class Toml(Refusal):
@@ -403,6 +406,10 @@ class RunDirectory(Refusal):
 
     def test_out_refuses_a_name_too_long(self):
         self.refused(out=("--out", "x" * 300), says=["xxx"])
+        for option in ("--out", "--resume"):  # longer than any path
+            run = program.flow(option, "x" * 5000)
+            self.one_sentence(run, "File name too long")
+            self.assertNotIn("filesystem error", run.err)
 
     def test_out_refuses_an_empty_name(self):
         self.refused(out=("--out", ""), says=["out"])
@@ -503,6 +510,27 @@ class FullDisk(Refusal):
                 done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
                 self.assertEqual(done.returncode, 2)
                 self.assertRegex(done.stderr, "^attractor: .*No space left on device.*\n$")
+
+    def test_lost_standard_output_is_one_sentence(self):
+        """More than a buffer of text, so that it is lost in the middle: behind a full disk, a closed stream, a reader that left."""
+        for redirect, says in ((">/dev/full", "No space left on device"), (">&-", "Bad file descriptor"), ("", "Broken pipe")):
+            with self.subTest(redirect):
+                reader, writer = os.pipe()
+                os.close(reader)
+                done = subprocess.run(["bash", "-c", f'"$0" manual --form json {redirect}', program.PROGRAM], stdout=writer, stderr=subprocess.PIPE, text=True)
+                os.close(writer)
+                self.assertEqual((done.returncode, done.stderr), (2, f"attractor: cannot write to standard output: {says}\n"))
+
+    def test_closed_streams_do_not_become_files_of_the_run(self):
+        command = f"{program.PROGRAM} flow --tokens 4 --time 1 --out run"
+        for redirect in ("", "2>&-", "<&- 2>&-", "<&- >&- 2>&-"):
+            shutil.rmtree(self.directory / "run", ignore_errors=True)
+            subprocess.run(["bash", "-c", f"{command} {redirect}"], cwd=self.directory, capture_output=True)
+            kept = {p.name: p.read_bytes() for p in (self.directory / "run").iterdir() if p.name in ("result.h5", "run.toml", "index.html")}
+            if redirect == "":
+                whole = kept
+            self.assertEqual(len(kept), 3)
+            self.assertEqual(kept, whole, redirect)
 
 
 if __name__ == "__main__":
