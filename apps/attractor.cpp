@@ -9,6 +9,8 @@
 #include <cstring>
 #include <filesystem>
 #include <new>
+#include <stdexcept>
+#include <string>
 #include <system_error>
 
 #include "apps/command_line.hpp"
@@ -21,15 +23,19 @@ namespace {
 
 using namespace attractor::apps;
 
-// One line, whatever the offending value holds. All ranks refuse alike; rank 0 says so.
+constexpr const char* kNoMemory =
+    "not enough memory for this many tokens and dimensions; lower tokens or dim";
+
+/// "DIR: Permission denied". Without a path it is about where we are.
+std::string told(const std::filesystem::filesystem_error& error) {
+  const std::string path = error.path1().string();
+  return fmt::format("{}: {}", path.empty() ? "the current directory" : path,
+                     error.code().message());
+}
+
+// All ranks refuse alike; rank 0 says so.
 int complain(std::string_view sentence) {
-  if (attractor::ranks::rank() > 0) return kBadInput;
-  std::string line;
-  for (char c : sentence) {
-    const auto byte = static_cast<unsigned char>(c);
-    line += byte < 0x20 || byte == 0x7f ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
-  }
-  std::fputs(fmt::format("attractor: {}\n", line).c_str(), stderr);  // never throws
+  if (attractor::ranks::rank() == 0) say(sentence);
   return kBadInput;
 }
 
@@ -60,15 +66,18 @@ int run(const std::vector<std::string>& words, int& lost) {
   } catch (const attractor::Error& error) {
     return complain(error.what());
   } catch (const std::bad_alloc&) {
-    return complain("not enough memory for this many tokens and dimensions; lower tokens or dim");
+    return complain(kNoMemory);
+  } catch (const std::length_error&) {  // more than any memory
+    return complain(kNoMemory);
   } catch (const std::filesystem::filesystem_error& error) {
-    return complain(fmt::format("{}: {}", error.path1().string(), error.code().message()));
-  } catch (const std::system_error& error) {
-    if (std::ferror(stdout) == 0) return complain(error.what());
+    return complain(told(error));
+  } catch (const std::system_error& error) {  // of fmt: what should be printed could not be
+    if (std::ferror(stdout) == 0)
+      return complain(fmt::format("cannot write: {}", error.code().message()));
     lost = error.code().value();
     return kBadInput;
   } catch (const std::exception& error) {
-    return complain(error.what());
+    return complain(fmt::format("this should not happen, please report it: {}", error.what()));
   }
 }
 

@@ -46,21 +46,19 @@ struct Options {
   std::string figures = "svg";
 };
 
-ParameterList list(Options& o, bool resumes) {
+ParameterList list(Options& o) {
   ParameterList l;
   l.group("Run");
   l.add("out", o.out, "new directory for result.h5, summary.json, figures and page")
       .allow("a directory")
       .not_empty();
   l.add("overwrite", o.overwrite, kOverwriteHelp);
-  if (resumes)
-    l.add("resume", o.resume, "continue an interrupted run").allow("its directory").not_empty();
+  l.add("resume", o.resume, "continue an interrupted run").allow("its directory").not_empty();
   l.add("config", o.config, "TOML file with the names of the parameters; flags override it")
       .allow("a file")
       .not_empty();
   add_threads(o.run, l);
-  if (resumes)
-    l.add("checkpoint-seconds", o.checkpoint_seconds, "time between checkpoints").within(0, 1e9);
+  l.add("checkpoint-seconds", o.checkpoint_seconds, "time between checkpoints").within(0, 1e9);
   add_json(o.run, l);
   add_quiet(o.run, l);
   l.add("no-figures", o.no_figures,
@@ -68,10 +66,7 @@ ParameterList list(Options& o, bool resumes) {
   l.add("figures", o.figures, "files of the figures beside the page, comma-separated")
       .allow("of svg, pdf, png")
       .not_empty();
-  if (resumes)
-    l.short_help({"out", "resume", "json"});
-  else
-    l.short_help({"out", "json"});
+  l.short_help({"out", "resume", "json"});
   return l;
 }
 
@@ -206,35 +201,39 @@ Result computed(const Prepared& prepared, const Options& options) {
                                 .due = [&] { return bar.due(); }});
 }
 
-/// A directory that no run can go on from is not left behind.
-void leave(const Command& command, Prepared& prepared) {
-  if (prepared.directory && !command.resumes) prepared.directory->abandon();
+/// What was refused while computing and has kept nothing leaves no directory behind.
+void leave(const Options& options, Prepared& prepared) {
+  std::error_code ignored;
+  if (prepared.directory && options.resume.empty() &&
+      !std::filesystem::exists(prepared.directory->path() / "checkpoint.bin", ignored))
+    prepared.directory->abandon();
 }
 
 std::string how_to_go_on(const Command& command, const Prepared& prepared) {
-  return fmt::format("attractor {} --resume {}", command.name, prepared.directory->path().string());
+  return fmt::format("attractor {} --resume {}", command.name,
+                     shell_word(prepared.directory->path().string()));
 }
 
-int say_interrupted(const Command& command, Prepared& prepared, const Result& answer) {
-  leave(command, prepared);
-  const bool kept = prepared.directory && command.resumes;
-  fmt::print(stderr, "attractor: interrupted{}{}; {}\n", answer.interrupted.empty() ? "" : " ",
-             answer.interrupted,
-             kept                 ? "continue with: " + how_to_go_on(command, prepared)
-             : prepared.directory ? "nothing was kept"
-                                  : "nothing was kept (no --out)");
+std::string when_there_is_room(const Error& error, const Command& command,
+                               const Prepared& prepared) {
+  return fmt::format("{}; when there is room again: {}", error.what(),
+                     how_to_go_on(command, prepared));
+}
+
+int say_interrupted(const Command& command, const Prepared& prepared, const Result& answer) {
+  say(fmt::format("interrupted {}; {}", answer.interrupted,
+                  prepared.directory ? "continue with: " + how_to_go_on(command, prepared)
+                                     : "nothing was kept (no --out)"));
   return kInterrupted;
 }
 
 void keep(const Command& command, Prepared& prepared, const Result& answer, const Call& call,
           double seconds, const PageOptions& page) {
   try {
+    write_outputs(answer, prepared.files_from);
     write_result(answer, call, seconds, prepared.directory->path(), page);
   } catch (const Error& error) {
-    leave(command, prepared);
-    if (!command.resumes) throw;
-    throw Error(fmt::format("{}; when there is room again: {}", error.what(),
-                            how_to_go_on(command, prepared)));
+    throw Error(when_there_is_room(error, command, prepared));
   }
   prepared.directory->close();
 }
@@ -266,8 +265,10 @@ int deliver(const Command& command, Prepared& prepared, const Result& answer,
   call.again = again(call, prepared);
   const PageOptions page = page_options(options);
   const bool with_page = page.page;
-  write_outputs(answer, prepared.files_from);
-  if (prepared.directory) keep(command, prepared, answer, call, seconds, page);
+  if (prepared.directory)
+    keep(command, prepared, answer, call, seconds, page);
+  else
+    write_outputs(answer, prepared.files_from);
   if (options.run.json) {
     fmt::print("{}\n", summary(answer, call, seconds).dump(2));
   } else {
@@ -279,7 +280,7 @@ int deliver(const Command& command, Prepared& prepared, const Result& answer,
                  (prepared.directory->path() / (with_page ? "index.html" : "result.h5")).string());
   }
   if (answer.not_delivered.empty()) return kOk;
-  fmt::print(stderr, "attractor: {}\n", answer.not_delivered);
+  say(answer.not_delivered);
   return kNotDelivered;
 }
 
@@ -288,13 +289,15 @@ int run_prepared(const Command& command, const Options& options, Prepared& prepa
   Result answer;
   try {
     answer = computed(prepared, options);
+  } catch (const WriteError& error) {
+    if (!prepared.directory) throw;
+    throw Error(when_there_is_room(error, command, prepared));
   } catch (...) {
-    leave(command, prepared);
+    leave(options, prepared);
     throw;
   }
   if (ranks::rank() > 0) return kOk;  // rank 0 speaks for all
-  if (!answer.interrupted.empty() || (interrupted() && !command.resumes))
-    return say_interrupted(command, prepared, answer);
+  if (!answer.interrupted.empty()) return say_interrupted(command, prepared, answer);
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return deliver(command, prepared, answer, options, seconds);
@@ -323,12 +326,12 @@ class CommandCall final : public ToolCall {
 
   ParameterList parameters() override {
     ParameterList all = usual_->parameters();
-    all.append(list(options_, command_.resumes));
+    all.append(list(options_));
     return all;
   }
 
   int run(const Settings& given) override {
-    const ParameterList own = list(options_, command_.resumes);
+    const ParameterList own = list(options_);
     for (const auto& [name, text] : given) {
       const bool is_own = std::any_of(own.begin(), own.end(),
                                       [&, &n = name](const Parameter& p) { return p.name == n; });

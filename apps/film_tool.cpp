@@ -6,6 +6,7 @@
 #include "apps/exit_status.hpp"
 #include "apps/interrupt.hpp"
 #include "apps/progress_bar.hpp"
+#include "apps/terminal.hpp"
 #include "apps/tool.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/drawing/film_file.hpp"
@@ -54,7 +55,7 @@ int run(const FilmOptions& options) {
                     .due = [&] { return bar.due(); }});
   }
   if (!made) {
-    fmt::print(stderr, "attractor: interrupted; nothing was kept\n");
+    say("interrupted; nothing was kept");
     return kInterrupted;
   }
   fmt::print("{}, {} moments: {}\n", scene.title, scene.moments(), options.out);

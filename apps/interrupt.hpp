@@ -1,4 +1,5 @@
-// Ctrl-C and SIGTERM ask a run to stop; a second one ends the program at once.
+// Ctrl-C and SIGTERM ask a run to stop; a second one ends the program at once. A terminal that is
+// closed (SIGHUP) asks too, unless nohup has started us.
 #pragma once
 
 namespace attractor::apps {

@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <utility>
 
 #include "attractor/base/error.hpp"
-#include "attractor/commands/registry.hpp"
 
 namespace attractor::apps {
 namespace {
@@ -15,19 +13,12 @@ namespace {
 namespace fs = std::filesystem;
 using lab::DirectoryError;
 
-bool resumes(const std::string& name) {
-  const std::vector<lab::Command>& all = lab::commands();
-  return name == "sweep" || std::any_of(all.begin(), all.end(), [&](const lab::Command& command) {
-           return command.name == name && command.resumes;
-         });
-}
-
 std::string what_to_type(const DirectoryError& error, const std::string& directory) {
   switch (error.holds) {
     case DirectoryError::Holds::finished_run:
       return "choose another --out, or --overwrite it";
     case DirectoryError::Holds::unfinished_run:
-      if (resumes(error.command))
+      if (!error.command.empty())
         return fmt::format(
             "continue it with attractor {} --resume {}, choose another --out, or --overwrite it",
             error.command, directory);

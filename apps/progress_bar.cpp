@@ -79,14 +79,17 @@ void ProgressBar::show(double fraction, const std::string& note) {
   if (now < next_) return;
   next_ = now + std::chrono::milliseconds(100);
   drawn_ = true;
-  fmt::print(stderr, "\r\033[K{}",
-             bar_line(fraction, elapsed, pace_.left(), note, terminal_width(STDERR_FILENO)));
+  // A terminal that is gone must not end the run: fputs does not throw.
+  std::fputs(fmt::format("\r\033[K{}", bar_line(fraction, elapsed, pace_.left(), note,
+                                                terminal_width(STDERR_FILENO)))
+                 .c_str(),
+             stderr);
   std::fflush(stderr);
 }
 
 void ProgressBar::clear() {
   if (!drawn_) return;
-  fmt::print(stderr, "\r\033[K");
+  std::fputs("\r\033[K", stderr);
   std::fflush(stderr);
   drawn_ = false;
 }

@@ -83,7 +83,7 @@ KeptSweep prepare(const SweepOptions& options) {
     return !options.resume.empty() ? resume(options) : start(options);
   } catch (const Error& error) {
     if (ranks::count() == 1) throw;
-    if (ranks::rank() == 0) fmt::print(stderr, "attractor: {}\n", error.what());
+    if (ranks::rank() == 0) say(error.what());
     ranks::abort(kBadInput);
   }
 }
@@ -100,7 +100,7 @@ int finish(const KeptSweep& sweep, Clock::time_point begin, bool json) {
   else
     fmt::print("{}\nPage: {}\n", text(answer, text_width()), (sweep.path / "index.html").string());
   if (answer.not_delivered.empty()) return kOk;
-  fmt::print(stderr, "attractor: {}\n", answer.not_delivered);
+  say(answer.not_delivered);
   return kNotDelivered;
 }
 
@@ -134,8 +134,8 @@ int run(const SweepOptions& options) {
   }
   if (ranks::rank() != 0) return complete ? kOk : kInterrupted;
   if (!complete) {
-    fmt::print(stderr, "attractor: interrupted; continue with: attractor sweep --resume {}\n",
-               run.path.string());
+    say(fmt::format("interrupted; continue with: attractor sweep --resume {}",
+                    shell_word(run.path.string())));
     return kInterrupted;
   }
   if (run.shard.count > 1) return finish_shard(run, options);

@@ -1,9 +1,12 @@
 #include "apps/terminal.hpp"
 
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <string>
 
 namespace attractor::apps {
 namespace {
@@ -29,6 +32,15 @@ std::size_t text_width() {
   const std::size_t asked = columns_of_environment();
   const std::size_t width = asked > 0 ? asked : terminal_width(STDOUT_FILENO);
   return width >= kLeastHelp ? width : kUsualWidth;
+}
+
+void say(std::string_view sentence) {
+  std::string line = "attractor: ";
+  for (const char c : sentence) {
+    const auto byte = static_cast<unsigned char>(c);
+    line += byte < 0x20 || byte == 0x7f ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
+  }
+  std::fputs((line + "\n").c_str(), stderr);
 }
 
 }  // namespace attractor::apps

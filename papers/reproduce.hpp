@@ -3,11 +3,17 @@
 
 #include <filesystem>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "papers/entry.hpp"
 
 namespace attractor::papers {
+
+inline auto fields(Check& value) {
+  auto& [what, got, least, most, why] = value;
+  return std::tie(what, got, least, most, why);
+}
 
 struct Verdict {
   std::string id, title, source, words;  // "agrees: 5 of 5 checks", or which do not and why
@@ -15,6 +21,10 @@ struct Verdict {
   double seconds = 0;
   std::vector<Check> checks{};
 };
+inline auto fields(Verdict& value) {
+  auto& [id, title, source, words, agrees, failed, seconds, checks] = value;
+  return std::tie(id, title, source, words, agrees, failed, seconds, checks);
+}
 
 /// What running an entry gives: its verdict, and what its page shows (nothing if it failed).
 struct Reproduced {

@@ -133,8 +133,8 @@ void AtomicFile::fail(const char* action) {
     ::unlink(partial_.c_str());
     ::close(std::exchange(descriptor_, -1));
   }
-  throw Error(fmt::format("cannot {} {}: {}; nothing was replaced", action, target_.string(),
-                          std::strerror(reason)));
+  throw WriteError(fmt::format("cannot {} {}: {}; nothing was replaced", action, target_.string(),
+                               std::strerror(reason)));
 }
 
 void write_file(const fs::path& target, std::string_view text) {

@@ -7,7 +7,15 @@
 #include <string>
 #include <string_view>
 
+#include "attractor/base/error.hpp"
+
 namespace attractor {
+
+/// A write that failed: not what was asked for has to change but the disk.
+class WriteError : public Error {
+ public:
+  using Error::Error;
+};
 
 /// A file being written beside its final place; commit() makes it appear there, flushed to disk.
 /// Without commit() nothing is left. A failing write throws Error with the reason (for instance a

@@ -7,12 +7,14 @@
 #include <cmath>
 #include <memory>
 #include <numbers>
+#include <tuple>
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/numbers.hpp"
 #include "attractor/commands/forecast_turn.hpp"
 #include "attractor/commands/registry.hpp"
 #include "attractor/lab/number_list.hpp"
+#include "attractor/lab/pieces.hpp"
 #include "attractor/reductions/equiangular_layers.hpp"
 
 namespace attractor::lab {
@@ -56,6 +58,11 @@ struct Forecast {
   double cosine() const { return layers.back().cosine; }
 };
 
+inline auto fields(Forecast& value) {
+  auto& [norm, layers, limit, passed, flow_passed] = value;
+  return std::tie(norm, layers, limit, passed, flow_passed);
+}
+
 struct Forecasts {
   ForecastSetup setup;
   std::vector<double> levels;
@@ -84,18 +91,14 @@ Forecast forecast(const ForecastSetup& p, Normalisation norm, const std::vector<
   return f;
 }
 
-std::vector<std::optional<double>> turns(const ForecastSetup& p,
-                                         const std::vector<double>& levels) {
-  std::vector<std::optional<double>> betas;
-  for (const double level : levels)
-    betas.push_back(turning_beta(
-        [&](double beta) {
-          ForecastSetup at = p;
-          at.beta = beta;
-          return meanfield::layers(stack_of(at, p.norm), p.step, p.depth).back().cosine >= level;
-        },
-        p.beta));
-  return betas;
+std::optional<double> turn(const ForecastSetup& p, double level) {
+  return turning_beta(
+      [&](double beta) {
+        ForecastSetup at = p;
+        at.beta = beta;
+        return meanfield::layers(stack_of(at, p.norm), p.step, p.depth).back().cosine >= level;
+      },
+      p.beta);
 }
 
 // ---- Words.
@@ -400,14 +403,22 @@ ParameterList list(ForecastSetup& p) {
   return l;
 }
 
-Result ask(const ForecastSetup& p, const Context& /*context*/) {
+Result ask(const ForecastSetup& p, const Context& context) {
   check_setup(p);
   auto all =
       std::make_shared<Forecasts>(Forecasts{.setup = p, .levels = p.levels.values, .all = {}});
   std::sort(all->levels.begin(), all->levels.end());
-  for (const Normalisation n : every<Normalisation>())
-    all->all.push_back(forecast(p, n, all->levels));
-  all->turns = turns(p, all->levels);
+  Pieces pieces(context, setup_words(p));
+  for (const Normalisation n : every<Normalisation>()) {
+    if (context.stopped()) break;
+    context.tell(0.5 * static_cast<double>(n) / static_cast<double>(schemes().size()), title(n));
+    all->all.push_back(
+        pieces.get(std::string(name(n)), [&] { return forecast(p, n, all->levels); }));
+  }
+  for (std::size_t k = 0; k < all->levels.size() && !context.stopped(); ++k)
+    all->turns.push_back(
+        pieces.get(fmt::format("turn {}", k), [&] { return turn(p, all->levels[k]); }));
+  if (context.stopped()) return {.interrupted = kBeforeItsEnd};
   Result answer{.title = "forecast of collapse", .headline = headline(*all)};
   add_values(*all, answer);
   answer.tiles = forecast_tiles(*all);

@@ -11,6 +11,7 @@
 #include "attractor/commands/registry.hpp"
 #include "attractor/depth/batch_flow.hpp"
 #include "attractor/lab/number_list.hpp"
+#include "attractor/lab/pieces.hpp"
 #include "attractor/reductions/equiangular.hpp"
 
 namespace attractor::lab {
@@ -179,8 +180,13 @@ ParameterList list(PhaseSetup& p) {
 
 Result ask(const PhaseSetup& p, const Context& context) {
   check_setup(p);
-  const BatchPlan plan = plan_of(p, context);
-  const BatchResult r = run_batch(plan);
+  BatchPlan plan = plan_of(p, context);
+  Pieces pieces(context, setup_words(p));
+  plan.safe_point = [&](const depth::BatchProgress& so_far) { pieces.follow("systems", so_far); };
+  const BatchResult r = run_batch(
+      plan, pieces.find<depth::BatchProgress>("systems").value_or(depth::BatchProgress{}));
+  plan.safe_point = {};
+  if (r.stopped) pieces.save();
   Result answer{.title = "Phase diagram", .headline = {}};
   if (r.stopped) answer.interrupted = "between two batches of systems";
   const Table curve_table = curves(p, plan, r);

@@ -36,15 +36,19 @@ class Request {
   virtual void prepare(const std::vector<std::string>& /*given*/) {}
   /// What the result will take on disk, at most.
   virtual double bytes() const { return 0; }
+  /// What was finished before a stop or a crash is taken from the context's checkpoint and need not
+  /// be done again (lab/pieces.hpp); `interrupted` of the result says that it was stopped.
   virtual Result run(const Context& context) = 0;
 };
+
+/// Result::interrupted where nothing better can be said.
+inline constexpr const char* kBeforeItsEnd = "before its end";
 
 struct Command {
   std::string name;      // "flow", "reduce pair"
   std::string about;     // one line
   std::string examples;  // the end of --help
   std::function<std::unique_ptr<Request>()> make;
-  bool resumes = false;   // keeps checkpoints, so that it can go on where it was stopped
   bool on_ranks = false;  // several processes share one run of it
 };
 
@@ -67,7 +71,11 @@ template <class Setup>
 class AskRequest final : public Request {
  public:
   ParameterList parameters() override { return list(setup_); }
-  Result run(const Context& context) override { return ask(setup_, context); }
+  Result run(const Context& context) override {
+    Result answer = ask(setup_, context);
+    if (context.stopped() && answer.interrupted.empty()) answer.interrupted = kBeforeItsEnd;
+    return answer;
+  }
 
  private:
   Setup setup_{};

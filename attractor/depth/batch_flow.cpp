@@ -111,23 +111,6 @@ std::size_t batch_size(const BatchPlan& plan, std::uint64_t steps) {
   return 64 * static_cast<std::size_t>(std::clamp(most / 64, 1.0, 1024.0));
 }
 
-// Mean and sum of squared deviations, one value at a time (Welford). Values that all agree, or a
-// single one, say nothing of those that they miss once in e times: one in `count`, with a fraction
-// as far off as one can be.
-struct Moments {
-  double count = 0, mean = 0, squares = 0;
-  void add(double value) {
-    count += 1;
-    const double before = value - mean;
-    mean += before / count;
-    squares += before * (value - mean);
-  }
-  double error() const {
-    if (squares > 0) return std::sqrt(squares / (count * (count - 1)));
-    return std::max(mean, 1 - mean) / std::max(1.0, count);
-  }
-};
-
 // Betas [begin, end) share a step, so that their systems may lie side by side.
 struct SameStep {
   std::size_t begin, end;
@@ -190,45 +173,61 @@ bool run_systems(const BatchPlan& plan, std::size_t first, std::size_t count,
 }
 
 // False if stopped.
-bool run_group(const BatchPlan& plan, const SameStep& group, std::span<Moments> moments) {
+bool run_group(const BatchPlan& plan, const SameStep& group, BatchProgress& progress) {
   const std::vector<std::uint64_t> at = output_steps(plan, step_of(plan, group.begin));
   std::vector<std::uint64_t> counted = at;  // several outputs may fall on one step
   counted.erase(std::unique(counted.begin(), counted.end()), counted.end());
   const std::size_t batch = batch_size(plan, at.back()), end = group.end * plan.replicates;
   const auto all = static_cast<double>(plan.betas.size() * plan.replicates);
   std::vector<double> close;
-  for (std::size_t first = group.begin * plan.replicates; first < end; first += batch) {
+  while (progress.next < end) {
     if (plan.stop && plan.stop()) return false;
-    const std::size_t count = std::min(batch, end - first);
+    const std::size_t first = progress.next, count = std::min(batch, end - first);
     if (!run_systems(plan, first, count, counted, close)) return false;
     for (std::size_t k = 0; k < count; ++k) {
       const std::size_t beta = (first + k) / plan.replicates;
       for (std::size_t t = 0, c = 0; t < at.size(); ++t) {
         while (counted[c] != at[t]) ++c;
-        moments[beta * at.size() + t].add(close[k * counted.size() + c]);
+        progress.moments[beta * at.size() + t].add(close[k * counted.size() + c]);
       }
     }
+    progress.next = first + count;
     if (plan.progress) plan.progress(static_cast<double>(first + count) / all);
+    if (plan.safe_point) plan.safe_point(progress);
   }
   return true;
 }
 
 }  // namespace
 
-BatchResult run_batch(const BatchPlan& plan) {
+void FractionMoments::add(double value) {
+  count += 1;
+  const double before = value - mean;
+  mean += before / count;
+  squares += before * (value - mean);
+}
+
+double FractionMoments::error() const {
+  if (squares > 0) return std::sqrt(squares / (count * (count - 1)));
+  return std::max(mean, 1 - mean) / std::max(1.0, count);
+}
+
+BatchResult run_batch(const BatchPlan& plan) { return run_batch(plan, {}); }
+
+BatchResult run_batch(const BatchPlan& plan, BatchProgress from) {
   validate(plan);
-  std::vector<Moments> moments(plan.betas.size() * plan.outputs.size());
+  from.moments.resize(plan.betas.size() * plan.outputs.size());
   BatchResult result{.outputs = plan.outputs.size()};
   for (const SameStep& group : groups_of(plan)) {
-    result.stopped = !run_group(plan, group, moments);
+    result.stopped = !run_group(plan, group, from);
     if (result.stopped) break;
   }
-  for (const Moments& m : moments) {
+  for (const FractionMoments& m : from.moments) {
     result.mean.push_back(m.count > 0 ? m.mean : kNan);
     result.error.push_back(m.count > 0 ? m.error() : kNan);
   }
-  for (std::size_t k = 0; k < moments.size(); k += result.outputs)
-    result.replicates.push_back(static_cast<std::size_t>(moments[k].count));
+  for (std::size_t k = 0; k < from.moments.size(); k += result.outputs)
+    result.replicates.push_back(static_cast<std::size_t>(from.moments[k].count));
   return result;
 }
 

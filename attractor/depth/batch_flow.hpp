@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <tuple>
 #include <vector>
 
 #include "attractor/attention/attention.hpp"
@@ -24,6 +25,25 @@
 namespace attractor::depth {
 
 using BatchMethod = kernels::BatchMethod;
+
+/// Mean and sum of squared deviations, one value at a time (Welford). Values that all agree, or a
+/// single one, say nothing of those that they miss once in e times: one in `count`, with a fraction
+/// as far off as one can be.
+struct FractionMoments {
+  double count = 0, mean = 0, squares = 0;
+  void add(double value);
+  double error() const;
+};
+
+/// Where a diagram is: systems before `next` are in the moments, betas x outputs.
+struct BatchProgress {
+  std::size_t next = 0;
+  std::vector<FractionMoments> moments{};
+};
+inline auto fields(BatchProgress& p) {
+  auto& [next, moments] = p;
+  return std::tie(next, moments);
+}
 
 struct BatchPlan {
   std::size_t replicates = 256;  // systems for each beta
@@ -40,6 +60,7 @@ struct BatchPlan {
   std::uint64_t first_system = 0;  // number of the first draw: parts of one diagram share a seed
   std::function<bool()> stop{};    // asked between batches, and within long ones
   std::function<void(double share)> progress{};
+  std::function<void(const BatchProgress&)> safe_point{};  // after each batch
 };
 
 struct BatchResult {
@@ -59,6 +80,8 @@ struct BatchResult {
 /// Throws Error on sizes outside the ranges above, on steps that layers cannot take (longer than 1,
 /// or e^{-beta} for the unnormalised rule: the sum x + h A might vanish) and beyond 1e9 steps.
 BatchResult run_batch(const BatchPlan& plan);
+/// Goes on from where a run of the same plan was, and ends with the same bits.
+BatchResult run_batch(const BatchPlan& plan, BatchProgress from);
 
 /// The start of one system, n x min(n, d), row-major, in coordinates of the tokens' span if d > n.
 std::vector<double> batch_start(const BatchPlan& plan, std::uint64_t system);

@@ -19,7 +19,13 @@ namespace attractor::lab {
 namespace fs = std::filesystem;
 namespace {
 
-std::string quoted(const std::string& text) { return Json(text).dump(); }
+std::string quoted(const std::string& text) {
+  try {
+    return Json(text).dump();
+  } catch (const JsonError&) {
+    throw Error(fmt::format("{} is not UTF-8 and cannot be kept in run.toml; work elsewhere", text));
+  }
+}
 
 std::string toml_text(const ParameterList& parameters, const RunOrigin& origin) {
   std::string text = fmt::format("# {}\ncommand = {}\n", origin.command, quoted(origin.name));
@@ -139,6 +145,7 @@ RunDirectory RunDirectory::create(const fs::path& path, const ParameterList& par
   if (present && !fs::is_directory(path))
     throw DirectoryError(fmt::format("{} exists and is not a directory", path.string()),
                          Holds::no_directory);
+  const std::string text = toml_text(parameters, origin);
   make_directory(path);
   RunDirectory directory(path);  // from here on it is ours
   directory.made_ = !present;

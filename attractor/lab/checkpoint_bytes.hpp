@@ -26,12 +26,12 @@ class CheckpointWriter {
 
   template <class T>
   void put(const T& value) {
-    static_assert(std::is_arithmetic_v<T>);
+    static_assert(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>);
     raw(std::as_bytes(std::span(&value, 1)));
   }
   template <class T>
   void put_all(std::span<const T> values) {
-    static_assert(std::is_arithmetic_v<T>);
+    static_assert(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>);
     put(static_cast<std::uint64_t>(values.size()));
     raw(std::as_bytes(values));
   }

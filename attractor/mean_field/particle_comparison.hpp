@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,18 +20,21 @@
 
 namespace attractor::meanfield {
 
+struct ComparisonRow {
+  std::size_t tokens = 0;
+  double rms_moment = 0, rms_error = 0;  // of |E_n x - E x|, and its standard error
+  double mean_w1 = 0, w1_error = 0;
+};
+
 struct ComparisonPlan {
   std::vector<std::size_t> tokens{};  // each at least 2
   std::size_t replicates = 32;        // at least 2
   std::uint64_t seed = 0;
   double tolerance = 1e-8;
   std::function<bool()> stop{};
-};
-
-struct ComparisonRow {
-  std::size_t tokens = 0;
-  double rms_moment = 0, rms_error = 0;  // of |E_n x - E x|, and its standard error
-  double mean_w1 = 0, w1_error = 0;
+  /// Rows of these numbers of tokens that are there already, and those that are made now.
+  std::function<std::optional<ComparisonRow>(std::size_t tokens)> known{};
+  std::function<void(const ComparisonRow&)> finished{};
 };
 
 struct Slope {

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "attractor/base/random.hpp"
@@ -33,6 +34,10 @@ struct WeightedPoints {
   /// What the rule found for the mass before it was made one: not 1 where it is too coarse.
   double mass = 1;
 };
+inline auto fields(WeightedPoints& value) {
+  auto& [points, weights, mass] = value;
+  return std::tie(points, weights, mass);
+}
 
 // ---- The circle.
 

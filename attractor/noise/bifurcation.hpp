@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "attractor/noise/stationary.hpp"
@@ -34,6 +35,10 @@ struct Branch {
   bool complete = false;
   bool discontinuous() const { return fold.has_value(); }
 };
+inline auto fields(Branch& value) {
+  auto& [states, fold, transition, complete] = value;
+  return std::tie(states, fold, transition, complete);
+}
 
 /// From the uniform state down to kappa = least_ratio kappa_#.
 Branch trace_branch(StationarySolver& solver, double least_ratio = 0.05);

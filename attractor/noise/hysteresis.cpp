@@ -86,18 +86,18 @@ SweepLevel average_of(double ratio, const std::vector<double>& orders) {
 
 }  // namespace
 
-Hysteresis sweep_noise(const HysteresisPlan& p) {
+Hysteresis sweep_noise(const HysteresisPlan& p, HysteresisProgress from) {
   check(p);
-  Hysteresis result{.up = {}, .down = {}};
+  const std::size_t done = from.up.size() + from.down.size();
+  if (done == 0) from.flow.state = ordered_start(p);
+  Hysteresis result{.up = from.up, .down = from.down};
   // Every level is a whole number of steps.
   const double level = p.settle + p.average;
   result.step = level / std::ceil(level / time_step(p));
   const double unit =
       std::exp(log_critical_noise({.rule = p.rule, .dim = 2, .beta = p.beta}));  // kappa_#
-  flow::Progress progress;
-  progress.state = ordered_start(p);
   const std::size_t levels = p.ratios.size();
-  for (std::size_t k = 0; k < 2 * levels; ++k) {
+  for (std::size_t k = done; k < 2 * levels; ++k) {
     const bool up = k < levels;
     const double ratio = up ? p.ratios[k] : p.ratios[2 * levels - 1 - k];
     CircleTokens tokens({.rule = p.rule, .beta = p.beta, .noise = ratio * unit}, p.tokens);
@@ -117,9 +117,12 @@ Hysteresis sweep_noise(const HysteresisPlan& p) {
     plan.step = result.step / unit;
     plan.noise.seed = p.seed;
     plan.max_steps = 1'000'000'000;
-    result.status = flow::run(tokens, flow::euler_maruyama(), plan, progress, hooks);
+    result.status = flow::run(tokens, flow::euler_maruyama(), plan, from.flow, hooks);
     if (result.status != flow::Status::complete) return result;
     (up ? result.up : result.down).push_back(average_of(ratio, orders));
+    from.up = result.up;
+    from.down = result.down;
+    if (p.safe_point) p.safe_point(from);
     if (p.report) p.report(static_cast<double>(k + 1) / static_cast<double>(2 * levels));
   }
   return result;

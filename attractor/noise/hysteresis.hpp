@@ -10,12 +10,30 @@
 
 #include <cstdint>
 #include <functional>
+#include <tuple>
 #include <vector>
 
 #include "attractor/attention/attention.hpp"
+#include "attractor/flow/run.hpp"
 #include "attractor/flow/status.hpp"
 
 namespace attractor::meanfield {
+
+struct SweepLevel {
+  double noise_ratio = 0;
+  double order = 0;           // time average of |m_1|
+  double standard_error = 0;  // from eight blocks of time
+};
+
+/// Between two levels.
+struct HysteresisProgress {
+  flow::Progress flow{};
+  std::vector<SweepLevel> up{}, down{};
+};
+inline auto fields(HysteresisProgress& value) {
+  auto& [flow, up, down] = value;
+  return std::tie(flow, up, down);
+}
 
 struct HysteresisPlan {
   Rule rule = Rule::unnormalised;
@@ -27,12 +45,7 @@ struct HysteresisPlan {
   double average = 20;           // time averaged over
   std::function<bool()> stop{};
   std::function<void(double done)> report{};
-};
-
-struct SweepLevel {
-  double noise_ratio = 0;
-  double order = 0;           // time average of |m_1|
-  double standard_error = 0;  // from eight blocks of time
+  std::function<void(const HysteresisProgress&)> safe_point{};  // after each level
 };
 
 struct Hysteresis {
@@ -41,6 +54,7 @@ struct Hysteresis {
   flow::Status status = flow::Status::complete;
 };
 
-Hysteresis sweep_noise(const HysteresisPlan& plan);
+/// `from`: where a sweep of the same plan was; it ends with the same bits.
+Hysteresis sweep_noise(const HysteresisPlan& plan, HysteresisProgress from = {});
 
 }  // namespace attractor::meanfield

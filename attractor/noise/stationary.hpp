@@ -28,6 +28,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "attractor/attention/attention.hpp"
@@ -61,6 +62,12 @@ struct StationaryState {
   /// ds/dR along the branch.
   double slope() const { return noise_ratio * tangent[0] / tangent[1]; }
 };
+inline auto fields(StationaryState& value) {
+  auto& [order, noise_ratio, entropy, excess_energy, gain, log_mass, residual, moments, tangent] =
+      value;
+  return std::tie(order, noise_ratio, entropy, excess_energy, gain, log_mass, residual, moments,
+                  tangent);
+}
 
 class StationarySolver {
  public:

@@ -13,6 +13,7 @@
 #include "attractor/base/random.hpp"
 #include "attractor/files/load_inputs.hpp"
 #include "attractor/files/toml_text.hpp"
+#include "attractor/lab/number_list.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -284,6 +285,32 @@ void read_settings(const Reader& reader, Study& study) {
   }
 }
 
+/// Names of figures, if it is known what is measured; else the first unit tells (run_unit).
+void check_figures(const Study& study, const std::string& name) {
+  const auto is_axis = [&](const std::string& word) {
+    return std::any_of(study.axes.begin(), study.axes.end(),
+                       [&](const StudyAxis& axis) { return axis.name == word; });
+  };
+  for (const std::string& word : study.measured_by_figures()) {
+    const bool measured =
+        study.measures.empty() ||
+        std::find(study.measures.begin(), study.measures.end(), word) != study.measures.end() ||
+        (study.stop && study.stop->measure == word);
+    if (!measured)
+      throw Error(fmt::format(
+          "{}: a figure asks for '{}', which is neither an axis nor a measure; measures: {}", name,
+          word, fmt::join(study.measures, ", ")));
+  }
+  for (const StudyFigure& figure : study.figures) {
+    if (figure.z.empty()) continue;
+    if (!study.grid || !is_axis(figure.x))
+      throw Error(
+          fmt::format("{}: a heat map needs an axis of a grid as x, not '{}'", name, figure.x));
+    for (const StudyAxis& axis : study.axes)
+      if (axis.name == figure.x || axis.name == figure.y) (void)heat_places(axis);
+  }
+}
+
 /// Names and ranges of every value of every axis, without running anything.
 void check(const Study& study, const std::string& name) {
   const Command& command = command_named(study.command);
@@ -352,6 +379,33 @@ Settings Study::settings(std::size_t point, std::size_t replicate) const {
   return all;
 }
 
+std::vector<double> heat_places(const StudyAxis& axis) {
+  std::vector<double> values;
+  for (const std::string& text : axis.values) {
+    double value = 0;
+    if (!parse_real(text, value))
+      throw Error(fmt::format("axis {} holds '{}'; a heat map needs numbers", axis.name, text));
+    values.push_back(value);
+  }
+  if (!std::is_sorted(values.begin(), values.end()) || values.size() < 2)
+    throw Error(fmt::format(
+        "axis {} must ascend, with two values at least, to be drawn as a heat map", axis.name));
+  return values;
+}
+
+std::vector<std::string> Study::measured_by_figures() const {
+  std::vector<std::string> drawn;
+  for (const StudyFigure& figure : figures) {
+    drawn.insert(drawn.end(), {figure.x, figure.y, figure.z});
+    drawn.insert(drawn.end(), figure.overlay.begin(), figure.overlay.end());
+  }
+  std::erase_if(drawn, [&](const std::string& word) {
+    return word.empty() || std::any_of(axes.begin(), axes.end(),
+                                       [&](const StudyAxis& axis) { return axis.name == word; });
+  });
+  return drawn;
+}
+
 std::vector<std::string> study_files(const Study& study) {
   const Command& command = command_named(study.command);
   std::set<std::string> names;
@@ -375,6 +429,7 @@ Study parse_study(const std::string& text, const std::string& name) {
   read_settings(reader, study);
   read_axes(reader, study);
   check(study, name);
+  check_figures(study, name);
   return study;
 }
 

@@ -70,9 +70,14 @@ struct Study {
   /// The place of a point on each axis.
   std::vector<std::size_t> place(std::size_t point) const;
   const std::string& value(std::size_t point, std::size_t axis) const;
+  /// What figures draw and is no axis.
+  std::vector<std::string> measured_by_figures() const;
   /// What the command is given: fixed, axes, and its own seed if it has one.
   Settings settings(std::size_t point, std::size_t replicate) const;
 };
+
+/// The places of an axis in a heat map. Throws Error on words and on numbers that do not ascend.
+std::vector<double> heat_places(const StudyAxis& axis);
 
 /// The files that settings of its units name, each once.
 std::vector<std::string> study_files(const Study& study);

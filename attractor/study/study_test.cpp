@@ -134,5 +134,31 @@ TEST(StudyTest, RefusesWhatHasNoMeaning) {
   EXPECT_NE(refused("[[figure]]\nx = \"beta\"").find("figure needs x and y"), std::string::npos);
 }
 
+// All that a figure needs and that is known before the first unit; without measures the first unit
+// tells what there is.
+TEST(StudyTest, RefusesFiguresThatCannotBeDrawn) {
+  const auto refused = [](const std::string& text) {
+    return refusal([&] { parse_study(text, "my.toml"); });
+  };
+  const std::string grid = "measure = [\"clusters\"]\n[grid]\nbeta = [1, 2]\n";
+  const auto figure = [](const std::string& lines) { return "[[figure]]\n" + lines; };
+  EXPECT_NE(refused(grid + figure("x = \"beta\"\ny = \"nonsense\"")).find("'nonsense'"),
+            std::string::npos);
+  EXPECT_NE(refused(grid + figure("x = \"beta\"\ny = \"beta\"\nz = \"clusters\"\n"
+                                  "overlay = [\"energy\"]"))
+                .find("'energy'"),
+            std::string::npos);
+  EXPECT_NE(refused(grid + figure("x = \"clusters\"\ny = \"beta\"\nz = \"clusters\""))
+                .find("needs an axis of a grid as x"),
+            std::string::npos);
+  EXPECT_NE(refused("measure = [\"clusters\"]\n[grid]\nbeta = [2, 1]\n" +
+                    figure("x = \"beta\"\ny = \"beta\"\nz = \"clusters\""))
+                .find("must ascend"),
+            std::string::npos);
+  const Study open =
+      parse_study("[grid]\nbeta = [1, 2]\n" + figure("x = \"beta\"\ny = \"energy\""), "s");
+  EXPECT_EQ(open.measured_by_figures(), (std::vector<std::string>{"energy"}));
+}
+
 }  // namespace
 }  // namespace attractor::lab

@@ -220,8 +220,11 @@ bool run_unit(const Study& study, std::size_t unit, const std::string& files_fro
   if (outcome.interrupted) return false;
   result.failure = outcome.failure;
   if (!result.failure.empty()) return true;
-  std::vector<std::string> names =
-      study.measures.empty() ? plain_measures(outcome.summary) : study.measures;
+  std::vector<std::string> names = study.measures;
+  if (names.empty()) {
+    names = plain_measures(outcome.summary);
+    for (const std::string& name : study.measured_by_figures()) names.push_back(name);
+  }
   if (study.stop) names.push_back(study.stop->measure);
   for (const std::string& name : names) result.measures[name] = measure(outcome.summary, name);
   return true;

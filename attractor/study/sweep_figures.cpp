@@ -171,20 +171,6 @@ PageFigure list_curves(const Study& study, const SweepRecord& record, const Stud
                             record.points.size() > kNamedCurves ? ", a curve for each point" : ""));
 }
 
-std::vector<double> numeric(const StudyAxis& axis) {
-  std::vector<double> values;
-  for (const std::string& text : axis.values) {
-    double value = 0;
-    if (!parse_real(text, value))
-      throw Error(fmt::format("axis {} holds '{}'; a heat map needs numbers", axis.name, text));
-    values.push_back(value);
-  }
-  if (!std::is_sorted(values.begin(), values.end()) || values.size() < 2)
-    throw Error(fmt::format(
-        "axis {} must ascend, with two values at least, to be drawn as a heat map", axis.name));
-  return values;
-}
-
 PageFigure heat_map(const Study& study, const SweepRecord& record, const StudyFigure& f,
                     std::size_t number) {
   require(record, f.z);
@@ -192,8 +178,8 @@ PageFigure heat_map(const Study& study, const SweepRecord& record, const StudyFi
   if (!x || !study.grid)
     throw Error(fmt::format("a heat map needs an axis of a grid as x, not '{}'", f.x));
   if (!y) require(record, f.y);
-  report::Heat heat{.x = numeric(study.axes[*x]), .y = {}, .value = {}, .label = words(f.z)};
-  heat.y = y ? numeric(study.axes[*y]) : record.points[0].mean.at(f.y);
+  report::Heat heat{.x = heat_places(study.axes[*x]), .y = {}, .value = {}, .label = words(f.z)};
+  heat.y = y ? heat_places(study.axes[*y]) : record.points[0].mean.at(f.y);
   heat.value.assign(heat.x.size() * heat.y.size(), kNan);
   for (std::size_t p = record.points.size(); p-- > 0;) {  // other axes: their first value is drawn
     const std::vector<std::size_t> at = study.place(p);

@@ -348,6 +348,18 @@ TEST_F(SweepTest, FiguresOfUnknownThingsAreRefused) {
             std::string::npos);
 }
 
+// Without a list of measures the first unit says what there is; the others are not begun.
+TEST_F(SweepTest, FiguresOfUnknownThingsEndASweepAtItsFirstUnit) {
+  Study study = parse_study(kPairs, "s");
+  study.measures.clear();
+  study.figures = {{.x = "beta", .y = "nonsense"}};
+  EXPECT_NE(refusal([&] {
+              run_sweep(study, {.directory = directory_, .workers = 1});
+            }).find("'nonsense'"),
+            std::string::npos);
+  EXPECT_TRUE(read_journals(directory_, 6).empty());
+}
+
 // Units that read a file: when it changes between two of them, the first stands, the second does
 // not, and nothing is mixed. The way out is the old file, or another directory.
 TEST_F(SweepTest, AFileThatChangesEndsTheSweep) {

@@ -473,6 +473,29 @@ class Resumed(RunTest):
             self.assertIn(f"--resume {self.out}", err)
         self.finishes_like(self.undisturbed)
 
+    def test_after_a_terminal_was_closed(self):
+        """The kernel and the shell both say so, and nobody reads what is printed any more."""
+        reader, writer = os.pipe()
+        process = start(*SECONDS, "--out", self.out, "--checkpoint-seconds", 0.05, "--threads", 1, stderr=writer)
+        wait_for_new(self.checkpoint, process)
+        os.close(writer)
+        for _ in range(2):
+            process.send_signal(signal.SIGHUP)
+        process.communicate()
+        with open(reader) as said:
+            self.assertIn(f"--resume {self.out}", said.read())
+        self.assertEqual(process.returncode, 130)
+        self.finishes_like(self.undisturbed)
+
+    def test_a_run_that_ignores_closed_terminals_goes_on(self):
+        ignored = {"preexec_fn": lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)}  # as nohup does
+        process = start(*SECONDS, "--out", self.out, "--checkpoint-seconds", 0.05, "--threads", 1, **ignored)
+        wait_for_new(self.checkpoint, process)
+        process.send_signal(signal.SIGHUP)
+        process.communicate()
+        self.assertEqual(process.returncode, 0)
+        self.assert_same_data(self.out, self.undisturbed)
+
     def test_after_five_kills_at_random_moments(self):
         moment = random.Random(7)
         arguments = (*SECONDS, "--out", self.out)

@@ -184,8 +184,8 @@ class Bridge(program.ProgramTest):
         process.send_signal(signal.SIGINT)
         printed, complaint = process.communicate(timeout=60)
         self.assertEqual((process.returncode, printed), (130, ""), complaint)
-        self.assertIn("nothing was kept", complaint)
-        self.assertFalse(out.exists())
+        self.assertIn(f"--resume {out}", complaint)
+        self.assertTrue((out / "run.toml").exists())
 
 
 if __name__ == "__main__":

@@ -36,7 +36,6 @@ Command bridge_command() {
           "  attractor problem self-attention --out self.json && attractor bridge self.json "
           "--train "
           "W\n"
-          "A bridge cannot be resumed; an interrupted one leaves nothing behind. "
           "Theory: docs/theory/bridge.md.",
       .make = [] { return std::make_unique<BridgeRequest>(); }};
 }

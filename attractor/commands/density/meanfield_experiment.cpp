@@ -125,15 +125,19 @@ struct Compared {
 };
 
 Compared compare(const MeanfieldSetup& p, const MeanfieldKind& kind, const MeanfieldRecord& record,
-                 std::vector<std::size_t> tokens, const Context& context) {
+                 std::vector<std::size_t> tokens, Pieces& pieces, const Context& context) {
   context.tell(0.5, "tokens for comparison");
-  const EndLabels labels = labels_at_end(p, kind, record, context);
+  const EndLabels labels = labels_at_end(p, kind, record, pieces, context);
   if (!labels.complete) return {.labels_complete = false};
-  const meanfield::ComparisonPlan plan{.tokens = std::move(tokens),
-                                       .replicates = p.replicates,
-                                       .seed = p.seed,
-                                       .tolerance = std::max(p.tolerance, 1e-8),
-                                       .stop = context.stop};
+  const auto name = [](std::size_t n) { return fmt::format("{} tokens", n); };
+  const meanfield::ComparisonPlan plan{
+      .tokens = std::move(tokens),
+      .replicates = p.replicates,
+      .seed = p.seed,
+      .tolerance = std::max(p.tolerance, 1e-8),
+      .stop = context.stop,
+      .known = [&](std::size_t n) { return pieces.find<ComparisonRow>(name(n)); },
+      .finished = [&](const ComparisonRow& row) { pieces.keep(name(row.tokens), row); }};
   const flow::Time end(p.time);
   Compared result{.label_error = labels.order_error};
   if (kind.geometry == Geometry::circle)
@@ -316,9 +320,15 @@ ParameterList list(MeanfieldSetup& p) {
 Result ask(const MeanfieldSetup& p, const Context& context) {
   const MeanfieldKind kind = kind_of(p);
   const std::vector<std::size_t> tokens = particle_numbers(p, kind);
-  const MeanfieldRecord record = run_meanfield(p, kind, context);
+  Pieces pieces(context, setup_words(p));
+  const MeanfieldRecord record = run_meanfield(p, kind, pieces, context);
   Compared compared;
-  if (!tokens.empty() && record.complete()) compared = compare(p, kind, record, tokens, context);
+  if (!tokens.empty() && record.complete())
+    compared = compare(p, kind, record, tokens, pieces, context);
+  if (context.stopped()) {
+    pieces.save();
+    return {.interrupted = fmt::format("at t = {:.4g}", record.reached)};
+  }
   Result answer{.title = "Mean field of attention",
                 .headline = meanfield_headline(p, kind, record)};
   add_values(p, kind, record, answer);

@@ -2,6 +2,7 @@
 // time, and how far it can be trusted.
 #pragma once
 
+#include <tuple>
 #include <vector>
 
 #include "attractor/base/numbers.hpp"
@@ -42,5 +43,13 @@ struct MeanfieldRecord {
 
   bool complete() const { return resolved && !twin_failed && flow::delivered(status); }
 };
+inline auto fields(MeanfieldRecord& value) {
+  auto& [history, angles, density, moments, labels, first_modes, modes, doublings, errors,
+         worst_error, start_lost, modes_lost, twin_failed, growth_measured, growth_linear, status,
+         resolved, reached, reached_natural, steps_missing] = value;
+  return std::tie(history, angles, density, moments, labels, first_modes, modes, doublings, errors,
+                  worst_error, start_lost, modes_lost, twin_failed, growth_measured, growth_linear,
+                  status, resolved, reached, reached_natural, steps_missing);
+}
 
 }  // namespace attractor::lab

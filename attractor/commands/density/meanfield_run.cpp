@@ -187,24 +187,27 @@ MeanfieldSize twin_size(const MeanfieldSetup& p, const MeanfieldKind& kind,
 
 }  // namespace
 
-MeanfieldRecord run_meanfield(const MeanfieldSetup& p, const MeanfieldKind& kind,
+MeanfieldRecord run_meanfield(const MeanfieldSetup& p, const MeanfieldKind& kind, Pieces& pieces,
                               const Context& context) {
-  MeanfieldRecord record = run_once(p, kind, {.count = p.modes}, false, context);
+  MeanfieldRecord record =
+      pieces.get("run", [&] { return run_once(p, kind, {.count = p.modes}, false, context); });
   if (!record.complete()) return record;
-  const MeanfieldRecord twin = run_once(p, kind, twin_size(p, kind, record), true, context);
+  const MeanfieldRecord twin = pieces.get(
+      "twin", [&] { return run_once(p, kind, twin_size(p, kind, record), true, context); });
   record.twin_failed = !twin.complete();
   judge(p, kind, twin, record);
   return record;
 }
 
 EndLabels labels_at_end(const MeanfieldSetup& p, const MeanfieldKind& kind,
-                        const MeanfieldRecord& record, const Context& context) {
+                        const MeanfieldRecord& record, Pieces& pieces, const Context& context) {
   if (!kind.spectral) return {record.labels, true, record.errors.order};
   MeanfieldSetup quick = p;
   quick.outputs = 1;
   const std::size_t count = kind.geometry == Geometry::circle ? 4096 : 1024;
-  const MeanfieldRecord labels =
-      run_once(quick, {kind.geometry, false}, {.count = count}, false, context);
+  const MeanfieldRecord labels = pieces.get("labels", [&] {
+    return run_once(quick, {kind.geometry, false}, {.count = count}, false, context);
+  });
   if (!labels.complete()) return {.complete = false};
   return {
       labels.labels, true,

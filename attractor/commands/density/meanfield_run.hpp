@@ -4,10 +4,12 @@
 
 #include "attractor/commands/density/meanfield_record.hpp"
 #include "attractor/lab/context.hpp"
+#include "attractor/lab/pieces.hpp"
 
 namespace attractor::lab {
 
-MeanfieldRecord run_meanfield(const MeanfieldSetup& p, const MeanfieldKind& kind,
+/// The run and its twin are pieces.
+MeanfieldRecord run_meanfield(const MeanfieldSetup& p, const MeanfieldKind& kind, Pieces& pieces,
                               const Context& context);
 
 /// Labels of the density at the end of the run, made anew where the run was spectral.
@@ -17,6 +19,6 @@ struct EndLabels {
   double order_error = 0;  // of their order parameter
 };
 EndLabels labels_at_end(const MeanfieldSetup& p, const MeanfieldKind& kind,
-                        const MeanfieldRecord& record, const Context& context);
+                        const MeanfieldRecord& record, Pieces& pieces, const Context& context);
 
 }  // namespace attractor::lab

@@ -11,11 +11,13 @@
 #include "attractor/base/error.hpp"
 #include "attractor/commands/density/stationary_figures.hpp"
 #include "attractor/commands/registry.hpp"
+#include "attractor/lab/pieces.hpp"
 
 namespace attractor::lab {
 namespace {
 
 using meanfield::Branch;
+using meanfield::HysteresisProgress;
 using meanfield::NoisyAttention;
 using meanfield::StationarySolver;
 using meanfield::StationaryState;
@@ -65,20 +67,21 @@ void add_states(StationarySolver& solver, StationaryRecord& r) {
   }
 }
 
-void add_diagram(StationaryRecord& r, const Context& context) {
+void add_diagram(StationaryRecord& r, Pieces& pieces, const Context& context) {
   const double star = meanfield::tricritical_beta(r.model.dim);
   const double most = std::max(2 * star, 1.25 * r.model.beta);
   constexpr int kPoints = 40;
   for (int k = 0; k <= kPoints && !context.stopped(); ++k) {
     NoisyAttention model = r.model;
     model.beta = star / 2 + (most - star / 2) * k / kPoints;
-    r.diagram.push_back(transition_point(model, context.stop));
+    r.diagram.push_back(pieces.get(fmt::format("diagram {}", k),
+                                   [&] { return transition_point(model, context.stop); }));
     context.tell(static_cast<double>(k) / kPoints, "diagram");
   }
 }
 
 /// Levels from well below kappa_# to well above the fold.
-void sweep(const StationarySetup& p, StationaryRecord& r, const Context& context) {
+void sweep(const StationarySetup& p, StationaryRecord& r, Pieces& pieces, const Context& context) {
   const double fold = r.branch.fold ? r.branch.fold->noise_ratio : 1;
   const double margin = std::max(0.04, 0.5 * (fold - 1));
   const double low = std::max(0.2, 1 - margin), high = fold + margin;
@@ -93,7 +96,9 @@ void sweep(const StationarySetup& p, StationaryRecord& r, const Context& context
   for (std::uint64_t k = 0; k < p.sweep_steps; ++k)
     plan.ratios.push_back(low + (high - low) * static_cast<double>(k) / parts);
   plan.report = [&](double done) { context.tell(done, "particles"); };
-  r.sweep = sweep_noise(plan);
+  plan.safe_point = [&](const HysteresisProgress& so_far) { pieces.keep("particles", so_far); };
+  r.sweep = sweep_noise(
+      plan, pieces.find<HysteresisProgress>("particles").value_or(HysteresisProgress{}));
 }
 
 // ---- Values and tables.
@@ -303,10 +308,15 @@ Result ask(const StationarySetup& p, const Context& context) {
   StationarySolver solver(r.model, context.stop);
   r.noise_ratio = asked_ratio(p, solver.log_critical_noise());
   const double least = std::min(kUsualLeast, 0.9 * r.noise_ratio.value_or(1));
-  r.branch = trace_branch(solver, least);
+  Pieces pieces(context, setup_words(p));
+  r.branch = pieces.get("branch", [&] { return trace_branch(solver, least); });
   add_states(solver, r);
-  if (p.diagram) add_diagram(r, context);
-  if (p.particles > 0) sweep(p, r, context);
+  if (p.diagram) add_diagram(r, pieces, context);
+  if (p.particles > 0) sweep(p, r, pieces, context);
+  if (context.stopped()) {
+    pieces.save();
+    return {.interrupted = kBeforeItsEnd};
+  }
   Result answer{.title = "Stationary states of noisy attention", .headline = headline(r)};
   add_values(solver, r, answer);
   answer.tiles = stationary_tiles(solver, r);

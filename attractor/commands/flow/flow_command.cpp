@@ -86,7 +86,6 @@ Command flow_command() {
               "Times are in units of one attention layer of step 1. "
               "Files: docs/report_format.md; theory: docs/theory/.",
           .make = [] { return std::make_unique<FlowRequest>(); },
-          .resumes = true,
           .on_ranks = true};
 }
 

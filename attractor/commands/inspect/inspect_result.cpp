@@ -185,7 +185,7 @@ Result inspect_result(const InspectSetup& p, std::shared_ptr<const InspectRecord
   const InspectRecord& r = *record;
   Result answer;
   if (r.stopped) {
-    answer.interrupted = "the inspection was stopped";
+    answer.interrupted = "before its end";
     return answer;
   }
   answer.title = fmt::format("{} on the theory's map", short_name(r));

@@ -35,8 +35,7 @@ Command select_command() {
           "  attractor select data.json --optimizer flow --log10-time 100 --local\n"
           "  attractor select data.json --choice 1 --exact\n"
           "Theory: docs/theory/selection.md.",
-      .make = [] { return std::make_unique<SelectRequest>(); },
-      .resumes = true};
+      .make = [] { return std::make_unique<SelectRequest>(); }};
 }
 
 }  // namespace attractor::lab

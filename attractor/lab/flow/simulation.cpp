@@ -10,6 +10,7 @@
 
 #include "attractor/base/checksum.hpp"
 #include "attractor/base/error.hpp"
+#include "attractor/lab/byte_store.hpp"
 #include "attractor/lab/checkpoint_bytes.hpp"
 #include "attractor/lab/words.hpp"
 
@@ -32,33 +33,6 @@ FlowSetup without_end(FlowSetup p) {
   if (p.redraw > 0) p.time = kInfinity;  // weights are redrawn for ever
   return p;
 }
-
-/// One checkpoint, in memory.
-class ByteStore final : public CheckpointStore {
- public:
-  explicit ByteStore(std::string bytes = {}) : bytes_(std::move(bytes)) {}
-
-  std::unique_ptr<Writing> replace() override { return std::make_unique<Text>(bytes_); }
-  std::optional<std::string> read() const override { return bytes_; }
-  std::string name() const override { return "the simulation"; }
-  const std::string& bytes() const { return bytes_; }
-
- private:
-  class Text final : public Writing {
-   public:
-    explicit Text(std::string& target) : target_(target) {}
-    void write(std::span<const std::byte> bytes) override {
-      text_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    }
-    void commit() override { target_ = std::move(text_); }
-
-   private:
-    std::string& target_;
-    std::string text_{};
-  };
-
-  std::string bytes_;
-};
 
 }  // namespace
 
@@ -134,7 +108,7 @@ RunShape Simulation::shape() const {
 
 std::string Simulation::bytes() const {
   const depth::TokenGroups& groups = model_.groups();
-  ByteStore store;
+  ByteStore store("the simulation");
   save({identity_,
         progress_,
         groups.owner(),
@@ -151,7 +125,7 @@ std::string Simulation::bytes() const {
 }
 
 void Simulation::restore(std::string_view bytes) {
-  const ByteStore store{std::string(bytes)};
+  const ByteStore store("the simulation", std::string(bytes));
   Checkpoint saved = parse_checkpoint(bytes, store.name());
   if (saved.command != identity_)
     throw Error(fmt::format("the simulation was another one: {}", saved.command));

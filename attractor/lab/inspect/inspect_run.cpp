@@ -7,12 +7,15 @@
 #include <charconv>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/numbers.hpp"
 #include "attractor/base/random.hpp"
+#include "attractor/lab/pieces.hpp"
 #include "attractor/models/model.hpp"
 #include "attractor/models/tokenizer.hpp"
+#include "attractor/observe/observation_fields.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -155,13 +158,32 @@ void add_means(const InspectSetup& p, InspectRecord& record) {
 
 using SentenceSums = std::vector<models::SentenceCosines>;  // by state
 
-void add_to(SentenceSums& sums, const TextReading& text) {
-  if (sums.empty()) sums.assign(text.directions.size(), models::SentenceCosines(text.dim));
-  for (std::size_t k = 0; k < sums.size(); ++k) sums[k].add(text.directions[k]);
+/// A text as it is kept: its directions, which are large, only as their sums.
+struct KeptText {
+  TextReading reading{};
+  std::vector<models::SentenceSum> sums{};  // by state
+};
+inline auto fields(KeptText& value) {
+  auto& [reading, sums] = value;
+  return std::tie(reading, sums);
+}
+
+KeptText kept_text(TextReading reading, bool with_directions) {
+  KeptText text{.reading = std::move(reading)};
+  for (const std::vector<double>& directions : text.reading.directions)
+    text.sums.push_back(models::sentence_sum(directions, text.reading.dim));
+  if (!with_directions) text.reading.directions = {};
+  return text;
+}
+
+void add_to(SentenceSums& sums, const KeptText& text) {
+  if (sums.empty()) sums.assign(text.sums.size(), models::SentenceCosines(text.reading.dim));
+  for (std::size_t k = 0; k < sums.size(); ++k) sums[k].add(text.sums[k]);
 }
 
 /// Of sentences drawn from the baseline.
-SentenceSums baseline_sums(const InspectSetup& p, const Context& context, Encoder& encoder) {
+SentenceSums baseline_sums(const InspectSetup& p, Pieces& pieces, const Context& context,
+                           Encoder& encoder) {
   const std::vector<std::string> lines = lines_of(p.baseline.get());
   if (lines.size() < 2)
     throw Error(fmt::format("baseline has {} sentence; at least 2 are needed", lines.size()));
@@ -181,7 +203,9 @@ SentenceSums baseline_sums(const InspectSetup& p, const Context& context, Encode
     const Encoded sentence = encoder(lines[k]);
     if (!measurable(sentence, p.special)) continue;
     context.tell(0.5 + 0.2 * read / wanted, "baseline");
-    add_to(sums, models::read_text(p.model.get(), sentence, brief));
+    add_to(sums, pieces.get(fmt::format("baseline {}", k), [&] {
+      return kept_text(models::read_text(p.model.get(), sentence, brief), false);
+    }));
     read += 1;
   }
   return sums;
@@ -220,8 +244,33 @@ std::vector<double> means(const std::vector<std::vector<double>>& rows) {
   return mean;
 }
 
-void add_nulls(const InspectSetup& p, const Context& context, const std::vector<Encoded>& texts,
-               InspectRecord& record) {
+/// One draw of weights: means over texts.
+struct NullDraw {
+  std::vector<double> cosine{}, beta{}, time{};
+};
+inline auto fields(NullDraw& value) {
+  auto& [cosine, beta, time] = value;
+  return std::tie(cosine, beta, time);
+}
+
+NullDraw null_draw(const Model& null, std::span<const Encoded> texts, const ReadingOptions& brief) {
+  std::vector<std::vector<double>> cosine, beta, time;
+  for (const Encoded& text : texts) {
+    const TextReading r = models::read_text(null, text, brief);
+    std::vector<double>& c = cosine.emplace_back();
+    for (std::size_t s = 0; s < r.states.size(); ++s) c.push_back(r.cosine(s));
+    std::vector<double>&b = beta.emplace_back(), &at = time.emplace_back();
+    double sum = 0;
+    for (const models::LayerReading& layer : r.layers) {
+      b.push_back(layer.joint_beta);
+      at.push_back(sum += layer.time);
+    }
+  }
+  return {means(cosine), means(beta), means(time)};
+}
+
+void add_nulls(const InspectSetup& p, Pieces& pieces, const Context& context,
+               const std::vector<Encoded>& texts, InspectRecord& record) {
   if (p.nulls == 0) return;
   ReadingOptions brief = options_of(p, context);
   brief.brief = true;
@@ -234,22 +283,13 @@ void add_nulls(const InspectSetup& p, const Context& context, const std::vector<
       context.tell(0.7 + 0.15 * (static_cast<double>(kind) +
                                  static_cast<double>(draw) / static_cast<double>(p.nulls)),
                    fmt::format("{} weights", name(kind)));
-      const Model null = models::null_model(p.model.get(), kind, p.seed + draw);
-      std::vector<std::vector<double>> cosine, beta, time;
-      for (std::size_t t = 0; t < record.null_texts; ++t) {
-        const TextReading r = models::read_text(null, texts[t], brief);
-        std::vector<double>& c = cosine.emplace_back();
-        for (std::size_t s = 0; s < r.states.size(); ++s) c.push_back(r.cosine(s));
-        std::vector<double>&b = beta.emplace_back(), &at = time.emplace_back();
-        double sum = 0;
-        for (const models::LayerReading& layer : r.layers) {
-          b.push_back(layer.joint_beta);
-          at.push_back(sum += layer.time);
-        }
-      }
-      reading.cosine.push_back(means(cosine));
-      reading.beta.push_back(means(beta));
-      reading.time.push_back(means(time));
+      NullDraw one = pieces.get(fmt::format("{} {}", name(kind), draw), [&] {
+        return null_draw(models::null_model(p.model.get(), kind, p.seed + draw),
+                         std::span(texts).first(record.null_texts), brief);
+      });
+      reading.cosine.push_back(std::move(one.cosine));
+      reading.beta.push_back(std::move(one.beta));
+      reading.time.push_back(std::move(one.time));
     }
     record.nulls.push_back(std::move(reading));
   }
@@ -342,6 +382,16 @@ void add_written(const InspectSetup& p, const Context& context, const Encoded& t
                                      : fmt::format("{}", fmt::join(ids, " "));
 }
 
+std::vector<std::vector<models::HeadSpectra>> spectra_of(const Model& model) {
+  std::vector<std::vector<models::HeadSpectra>> all;
+  for (const models::Layer& layer : model.layers) {
+    std::vector<models::HeadSpectra>& heads = all.emplace_back();
+    for (std::size_t h = 0; h < model.architecture.heads; ++h)
+      heads.push_back(models::spectra(model.architecture, layer, h));
+  }
+  return all;
+}
+
 InspectRecord of_states(const InspectSetup& p, const Context& context) {
   InspectRecord record{.of_model = false, .model = p.states.what()};
   record.texts.push_back(models::read_states(
@@ -385,6 +435,7 @@ InspectRecord run_inspect(const InspectSetup& p, const Context& context) {
   std::vector<std::string> lines = lines_of(p.text.get());
   if (p.texts > 0 && lines.size() > p.texts) lines.resize(p.texts);
   if (lines.empty()) throw Error("text is empty; a text stands on each line");
+  Pieces pieces(context, setup_words(p));
   std::vector<Encoded> texts;
   SentenceSums sums;
   const ReadingOptions options = options_of(p, context);
@@ -392,27 +443,27 @@ InspectRecord run_inspect(const InspectSetup& p, const Context& context) {
     texts.push_back(encoder(lines[k]));
     context.tell(0.5 * static_cast<double>(k) / static_cast<double>(lines.size()),
                  fmt::format("text {}", k + 1));
-    record.texts.push_back(models::read_text(model, texts.back(), options));
-    add_to(sums, record.texts.back());
-    if (k > 0) record.texts.back().directions = {};  // large, and in the sums
+    KeptText text = pieces.get(fmt::format("text {}", k), [&] {
+      return kept_text(models::read_text(model, texts.back(), options), k == 0);
+    });
+    add_to(sums, text);
+    record.texts.push_back(std::move(text.reading));
     record.lines.push_back(lines[k]);
   }
   record.cut = encoder.cut;
   record.stopped = context.stopped();
-  if (record.stopped) return record;
-  for (const models::Layer& layer : model.layers) {
-    std::vector<models::HeadSpectra>& heads = record.spectra.emplace_back();
-    for (std::size_t h = 0; h < model.architecture.heads; ++h)
-      heads.push_back(models::spectra(model.architecture, layer, h));
-  }
+  if (record.stopped) return pieces.save(), record;
+  record.spectra = pieces.get("spectra", [&] { return spectra_of(model); });
   add_means(p, record);
-  add_sentences(p, sums, p.baseline.given() ? baseline_sums(p, context, encoder) : SentenceSums{},
+  add_sentences(p, sums,
+                p.baseline.given() ? baseline_sums(p, pieces, context, encoder) : SentenceSums{},
                 record);
-  add_nulls(p, context, texts, record);
+  add_nulls(p, pieces, context, texts, record);
   add_errors(p, record);
   add_arrays(p, texts.front(), record);
   add_written(p, context, texts.front(), record);
   record.stopped = context.stopped();
+  if (record.stopped) pieces.save();
   return record;
 }
 

@@ -6,14 +6,26 @@
 #include <cmath>
 #include <numbers>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/numbers.hpp"
 #include "attractor/lab/flow/flow_experiment.hpp"
+#include "attractor/lab/pieces.hpp"
 #include "attractor/lab/select/select_experiment.hpp"
+#include "attractor/lab/select/select_training.hpp"
+#include "attractor/observe/observation_fields.hpp"
 
 namespace attractor::lab {
+
+inline auto fields(BridgeCheckpoint& value) {
+  auto& [training, weights, status, steps, cluster_cosine, start, end, first_merge, positions,
+         clusters] = value;
+  return std::tie(training, weights, status, steps, cluster_cosine, start, end, first_merge,
+                  positions, clusters);
+}
+
 namespace {
 
 using training::Problem;
@@ -201,7 +213,7 @@ BridgeCheckpoint flow_tokens(const BridgeSetup& p, const TokenSet& start, Attent
   return result;
 }
 
-void cross(const Context& context, BridgeRecord& r) {
+void cross(Pieces& pieces, const Context& context, BridgeRecord& r) {
   const BridgeSetup& p = r.setup;
   const std::size_t intervals = r.moments.size() - 1, count = p.checkpoints;
   if (intervals < count)
@@ -215,8 +227,9 @@ void cross(const Context& context, BridgeRecord& r) {
                                           static_cast<double>(count),
                      fmt::format("tokens, checkpoint {} of {}", k, count));
     const auto trained = std::span(r.training.trajectory).subspan(moment * size, size);
-    r.checkpoints.push_back(
-        flow_tokens(p, r.start, attention_at(p, r.start.dim, trained), context));
+    r.checkpoints.push_back(pieces.get(fmt::format("tokens {}", k), [&] {
+      return flow_tokens(p, r.start, attention_at(p, r.start.dim, trained), context);
+    }));
     r.checkpoints.back().training = r.moments[moment];
     r.checkpoints.back().weights.assign(trained.begin(), trained.end());
     const flow::Status status = r.checkpoints.back().status;
@@ -282,8 +295,8 @@ BridgeRun::BridgeRun(const BridgeSetup& p)
 
 BridgeRecord BridgeRun::run(const Context& context) && {
   BridgeRecord r = std::move(record_);
-  Context training = context;
-  training.checkpoints.reset();  // a bridge is not resumed
+  Pieces pieces(context, setup_words(r.setup) + digest(problem_));
+  Context training = pieces.inside("training");
   training.report = [&](double done, const std::string& note) {
     if (context.report) context.report(kTrainingShare * done, note);
   };
@@ -291,7 +304,7 @@ BridgeRecord BridgeRun::run(const Context& context) && {
   r.status = r.training.status;
   if (!flow::delivered(r.status)) return r;
   r.moments = moments_of(r.training);
-  cross(context, r);
+  cross(pieces, context, r);
   return r;
 }
 

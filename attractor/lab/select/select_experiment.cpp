@@ -7,14 +7,24 @@
 #include <cmath>
 #include <numbers>
 #include <set>
+#include <tuple>
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/numbers.hpp"
 #include "attractor/base/random.hpp"
+#include "attractor/lab/byte_store.hpp"
+#include "attractor/lab/pieces.hpp"
 #include "attractor/lab/select/example_parameters.hpp"
 #include "attractor/lab/select/select_training.hpp"
+#include "attractor/training/margins/margin_fields.hpp"
 
 namespace attractor::lab {
+
+inline auto fields(OtherStart& value) {
+  auto& [trajectory, svm, cosine] = value;
+  return std::tie(trajectory, svm, cosine);
+}
+
 namespace {
 
 using training::AttentionPart;
@@ -165,8 +175,8 @@ std::vector<double> velocity(const Objective& objective, const SelectRecord& r,
 }
 
 // The path, from the directions theory knows, and its distance to where it should end.
-void follow_path(const Objective& objective, const training::AttSvm& svm, const Context& context,
-                 SelectRecord& r) {
+void follow_path(const Objective& objective, const training::AttSvm& svm, Pieces& pieces,
+                 const Context& context, SelectRecord& r) {
   const SelectSetup& p = r.setup;
   const bool local = p.path_cone > 0;
   r.path_svm = svm.solve(local ? r.selected : training::best_tokens(objective, r.head), r.head);
@@ -180,7 +190,7 @@ void follow_path(const Objective& objective, const training::AttSvm& svm, const 
   if (local && !r.path_svm->feasible())
     throw Error("path-cone: no weights make this choice, so there is no direction to stay near");
   if (!local && r.svm->feasible()) options.directions.push_back(r.svm->solution);
-  r.path = training::regularisation_path(objective, options);
+  r.path = pieces.get("path", [&] { return training::regularisation_path(objective, options); });
   // A joint path ends where its own tokens and its own v say.
   if (objective.trained().head && r.label && !r.path.empty()) {
     const training::PathPoint& last = r.path.back();
@@ -195,8 +205,33 @@ void follow_path(const Objective& objective, const training::AttSvm& svm, const 
                                                    : kNan);
 }
 
-void solve_margins(const Objective& objective, const Evaluation& e, const Context& context,
-                   SelectRecord& r) {
+training::LocalChoices find_local(const Objective& objective, const training::AttSvm& svm,
+                                  const Context& context, const SelectRecord& r) {
+  const SelectSetup& p = r.setup;
+  training::LocalChoices all =
+      training::enumerate_local_choices(objective, svm, p.local_limit, context.stop, r.head);
+  if (all.complete) return all;
+  return training::search_local_choices(objective, svm, 1000, p.seed, context.stop, r.head);
+}
+
+training::Basins basins_of(const Objective& objective, const training::AttSvm& svm, Pieces& pieces,
+                           const Context& context, const SelectSetup& p) {
+  using training::BasinProgress;
+  const training::BasinOptions options{.side = p.basins_side,
+                                       .samples = p.basins_samples,
+                                       .radius = p.basins_radius,
+                                       .seed = p.seed,
+                                       .stop = context.stop,
+                                       .report = [&](double done) {
+                                         if (context.report) context.report(done, "basins");
+                                       }};
+  return find_basins(objective, svm, options,
+                     pieces.find<BasinProgress>("basins").value_or(BasinProgress{}),
+                     [&](const BasinProgress& so_far) { pieces.follow("basins", so_far); });
+}
+
+void solve_margins(const Objective& objective, const Evaluation& e, Pieces& pieces,
+                   const Context& context, SelectRecord& r) {
   solve_label_margin(objective, e, r);
   if (objective.trained().attention == AttentionPart::none) return;
   const SelectSetup& p = r.setup;
@@ -212,23 +247,10 @@ void solve_margins(const Objective& objective, const Evaluation& e, const Contex
   r.velocity_cosine =
       r.trained && r.svm->feasible() ? cosine(velocity(objective, r, e), r.svm->solution) : kNan;
   solve_relaxed(svm, r);
-  if (p.local) {
-    r.local =
-        training::enumerate_local_choices(objective, svm, p.local_limit, context.stop, r.head);
-    if (!r.local->complete)
-      r.local = training::search_local_choices(objective, svm, 1000, p.seed, context.stop, r.head);
-  }
-  if (!p.path.empty()) follow_path(objective, svm, context, r);
-  if (p.basins)
-    r.basins = training::find_basins(objective, svm,
-                                     {.side = p.basins_side,
-                                      .samples = p.basins_samples,
-                                      .radius = p.basins_radius,
-                                      .seed = p.seed,
-                                      .stop = context.stop,
-                                      .report = [&](double done) {
-                                        if (context.report) context.report(done, "basins");
-                                      }});
+  if (p.local)
+    r.local = pieces.get("local", [&] { return find_local(objective, svm, context, r); });
+  if (!p.path.empty()) follow_path(objective, svm, pieces, context, r);
+  if (p.basins) r.basins = basins_of(objective, svm, pieces, context, p);
 }
 
 void take(const Objective& objective, const Training& run, SelectRecord& r) {
@@ -248,24 +270,60 @@ void take(const Objective& objective, const Training& run, SelectRecord& r) {
   r.head.assign(head.begin(), head.end());
 }
 
-void train_others(const Objective& objective, const Context& context, SelectRecord& r) {
+void train_others(const Objective& objective, Pieces& pieces, const Context& context,
+                  SelectRecord& r) {
   if (r.setup.starts.empty()) return;
   const Context no_checkpoints{.stop = context.stop, .report = context.report};
   const training::AttSvm svm(objective, r.setup.mirror);
-  Evaluation e;
-  for (const std::vector<double>& start : r.setup.starts.values) {
+  const auto train = [&](const std::vector<double>& start) -> std::optional<OtherStart> {
     Training run(r.setup, objective, no_checkpoints, start);
     run.run();
     if (run.status() == flow::Status::interrupted || run.status() == flow::Status::not_finite)
-      return;
+      return {};
     OtherStart other;
     for (const Moment& at : run.moments())
       other.trajectory.insert(other.trajectory.end(), at.weights.begin(), at.weights.end());
+    Evaluation e;
     objective.evaluate(run.weights(), e);
     other.svm = svm.solve(e.chosen);
     other.cosine = other.svm.feasible() ? cosine(run.weights(), other.svm.solution) : kNan;
-    r.others.push_back(std::move(other));
+    return other;
+  };
+  for (const std::vector<double>& start : r.setup.starts.values) {
+    std::optional<OtherStart> other =
+        pieces.get(fmt::format("start {}", r.others.size()), [&] { return train(start); });
+    if (!other) return;
+    r.others.push_back(std::move(*other));
   }
+}
+
+/// A training that has ended: how, and its last checkpoint.
+struct TrainedPiece {
+  flow::Status status{};
+  std::string bytes{};
+};
+inline auto fields(TrainedPiece& value) {
+  auto& [status, bytes] = value;
+  return std::tie(status, bytes);
+}
+
+/// Where training keeps its checkpoints; `place` must outlive it.
+Context training_place(Pieces& pieces, const std::optional<TrainedPiece>& ended,
+                       const Context& context) {
+  if (!ended) return pieces.inside("training");
+  Context place = context;
+  place.checkpoints = std::make_shared<ByteStore>(context.checkpoints->name(), ended->bytes);
+  return place;
+}
+
+void train(Training& run, Pieces& pieces, const std::optional<TrainedPiece>& ended) {
+  if (ended) return run.set_ended(ended->status);
+  run.run();
+  if (run.status() == flow::Status::interrupted || !pieces.due()) return;
+  ByteStore bytes("training");
+  run.save(bytes);
+  pieces.drop("training");
+  pieces.keep("trained", TrainedPiece{run.status(), bytes.bytes()});
 }
 
 /// What was to be seen at the moments kept on the way; who stopped the run waits a little only.
@@ -370,11 +428,14 @@ SelectRecord run_select(const SelectSetup& p, training::Problem problem, const C
   const Objective objective(r.problem, p.loss, training::Trained(p.train));
   r.blocks.assign(objective.blocks().begin(), objective.blocks().end());
   describe_scores(objective, r);
+  Pieces pieces(context, command(p) + digest(r.problem), "training");
+  const auto ended = pieces.find<TrainedPiece>("trained");
+  const Context place = training_place(pieces, ended, context);
   std::optional<Training> run;
   Evaluation e;
   if (p.choice.empty()) {
-    run.emplace(p, objective, context, objective.start());
-    run->run();
+    run.emplace(p, objective, place, objective.start());
+    train(*run, pieces, ended);
     take(objective, *run, r);
     if (r.status == flow::Status::not_finite) return r;
     objective.evaluate(r.weights, e);
@@ -393,10 +454,13 @@ SelectRecord run_select(const SelectSetup& p, training::Problem problem, const C
   observe_attention(e, r.problem.tokens, r.selected, end);
   r.softmax_min = end.softmax_min;
   if (r.status != flow::Status::interrupted) {
-    solve_margins(objective, e, context, r);
+    solve_margins(objective, e, pieces, context, r);
     r.leads = final_leads(r, objective);
-    train_others(objective, context, r);
-    if (context.stopped()) r.status = flow::Status::interrupted;
+    train_others(objective, pieces, context, r);
+    if (context.stopped()) {
+      r.status = flow::Status::interrupted;
+      pieces.save();
+    }
   }
   if (run) look_back(*run, objective, e, r);
   return r;

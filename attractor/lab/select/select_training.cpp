@@ -41,21 +41,6 @@ std::vector<flow::Time> output_times(const SelectSetup& p, std::size_t count) {
   return times;
 }
 
-// Tells one set of data from another: all that a problem file can say.
-std::string digest(const Problem& problem) {
-  Checksum sum;
-  const std::uint64_t sizes[] = {problem.inputs, problem.tokens, problem.dim};
-  sum.add_all(std::span<const std::uint64_t>(sizes));
-  for (const std::vector<double>* values :
-       {&problem.x, &problem.labels, &problem.head.v, &problem.head.hidden, &problem.head.bias,
-        &problem.weights, &problem.queries, &problem.prompt, &problem.key_factor,
-        &problem.query_factor})
-    sum.add_all(std::span<const double>(*values));
-  sum.add_all(std::span<const double>(&problem.head.penalty, 1));
-  sum.add(name(problem.head.activation));
-  return fmt::format(" (data {:016x})", sum.value());
-}
-
 flow::Plan plan_of(const SelectSetup& p, std::size_t dim) {
   const std::size_t count = std::clamp<std::size_t>(kRecorded / dim, 2, p.outputs);
   flow::Plan plan{.outputs = output_times(p, count), .tolerance = p.tolerance, .step = p.step};
@@ -70,6 +55,20 @@ flow::Plan plan_of(const SelectSetup& p, std::size_t dim) {
 }
 
 }  // namespace
+
+std::string digest(const Problem& problem) {
+  Checksum sum;
+  const std::uint64_t sizes[] = {problem.inputs, problem.tokens, problem.dim};
+  sum.add_all(std::span<const std::uint64_t>(sizes));
+  for (const std::vector<double>* values :
+       {&problem.x, &problem.labels, &problem.head.v, &problem.head.hidden, &problem.head.bias,
+        &problem.weights, &problem.queries, &problem.prompt, &problem.key_factor,
+        &problem.query_factor})
+    sum.add_all(std::span<const double>(*values));
+  sum.add_all(std::span<const double>(&problem.head.penalty, 1));
+  sum.add(name(problem.head.activation));
+  return fmt::format(" (data {:016x})", sum.value());
+}
 
 Training::Training(const SelectSetup& p, const Objective& objective, const Context& context,
                    std::span<const double> start)
@@ -98,7 +97,7 @@ void Training::run() {
   status_ =
       flow::run(flow_, adaptive_ ? flow::dormand_prince() : flow::euler(), plan_, progress_, hooks);
   if (status_ == flow::Status::interrupted) {
-    if (context_.checkpoints) save();
+    if (context_.checkpoints) save(*context_.checkpoints);
     return;
   }
   // A flow that comes to rest early ends between the moments asked for.
@@ -122,15 +121,15 @@ void Training::pause() {
   if (!context_.checkpoints) return;
   const Clock::time_point now = Clock::now();
   if (now < next_save_) return;
-  if (progress_.steps > 0) save();
+  if (progress_.steps > 0) save(*context_.checkpoints);
   next_save_ =
       Clock::now() + std::max(std::chrono::duration_cast<Clock::duration>(
                                   std::chrono::duration<double>(context_.checkpoint_seconds)),
                               20 * (Clock::now() - now));
 }
 
-void Training::save() const {
-  CheckpointWriter out(*context_.checkpoints, kMagic);
+void Training::save(CheckpointStore& to) const {
+  CheckpointWriter out(to, kMagic);
   out.put(command_);
   out.put(progress_);
   const training::DescentFlow::Rest rest = flow_.rest();

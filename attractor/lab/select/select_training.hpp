@@ -33,6 +33,9 @@ struct Moment {
   std::vector<double> weights;
 };
 
+/// Tells one set of data from another: all that a problem file can say.
+std::string digest(const training::Problem& problem);
+
 // Training: gradient descent is explicit Euler; the flow is integrated up to 10^log10_time.
 class Training {
  public:
@@ -41,6 +44,9 @@ class Training {
            std::span<const double> start);
 
   void run();
+  /// Of a training that had ended, loaded from its checkpoint.
+  void set_ended(flow::Status status) { status_ = status; }
+  void save(CheckpointStore& to) const;
 
   flow::Status status() const { return status_; }
   const flow::Progress& progress() const { return progress_; }
@@ -56,8 +62,6 @@ class Training {
   void see_state();
 
   void pause();
-
-  void save() const;
 
   void load();
   void check_content(std::size_t numbers) const;

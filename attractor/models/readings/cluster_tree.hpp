@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <tuple>
 #include <vector>
 
 namespace attractor::models {
@@ -22,6 +23,10 @@ struct ClusterEvent {
   std::uint32_t cluster = 0;  // what they become, or what they were
   std::size_t tokens = 0;     // of all of them
 };
+inline auto fields(ClusterEvent& value) {
+  auto& [layer, join, clusters, cluster, tokens] = value;
+  return std::tie(layer, join, clusters, cluster, tokens);
+}
 
 /// Who is together with whom, and since when: SciPy's numbering, leaves are tokens.
 struct ClusterMerge {
@@ -40,6 +45,8 @@ class ClusterTree {
   const std::vector<ClusterEvent>& events() const { return events_; }
   /// Merges that hold at the end, ascending in layer.
   std::vector<ClusterMerge> merges() const;
+
+  friend auto fields(ClusterTree& tree) { return std::tie(tree.labels_, tree.events_); }
 
  private:
   std::vector<std::vector<std::uint32_t>> labels_;

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <complex>
+#include <tuple>
 #include <vector>
 
 #include "attractor/models/model.hpp"
@@ -23,11 +24,19 @@ struct MatrixPortrait {
   double trace = 0, antisymmetric = 0, rotation = 0, positive = 0, radius = 0;
   std::vector<std::complex<double>> eigenvalues{};  // by size, d_head of them
 };
+inline auto fields(MatrixPortrait& value) {
+  auto& [size, trace, antisymmetric, rotation, positive, radius, eigenvalues] = value;
+  return std::tie(size, trace, antisymmetric, rotation, positive, radius, eigenvalues);
+}
 
 struct HeadSpectra {
   MatrixPortrait logits{};  // A
   MatrixPortrait values{};  // M
 };
+inline auto fields(HeadSpectra& value) {
+  auto& [logits, values] = value;
+  return std::tie(logits, values);
+}
 
 HeadSpectra spectra(const Architecture& a, const Layer& layer, std::size_t head);
 

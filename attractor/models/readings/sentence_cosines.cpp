@@ -27,10 +27,16 @@ Band band_of(double value, std::vector<double> draws, double level) {
   return {value, at((1 - level) / 2), at((1 + level) / 2)};
 }
 
-void SentenceCosines::add(std::span<const double> directions) {
-  std::vector<double> sum(dim_, 0.0);
-  for (std::size_t k = 0; k < directions.size(); ++k) sum[k % dim_] += directions[k];
-  counts_.push_back(static_cast<double>(directions.size() / dim_));
+SentenceSum sentence_sum(std::span<const double> directions, std::size_t dim) {
+  SentenceSum result{.sum = std::vector<double>(dim, 0.0),
+                     .tokens = static_cast<double>(directions.size() / dim)};
+  for (std::size_t k = 0; k < directions.size(); ++k) result.sum[k % dim] += directions[k];
+  return result;
+}
+
+void SentenceCosines::add(const SentenceSum& sentence) {
+  const std::vector<double>& sum = sentence.sum;
+  counts_.push_back(sentence.tokens);
   sums_.insert(sums_.end(), sum.begin(), sum.end());
   for (std::size_t t = 0; t < counts_.size(); ++t) {
     double product = 0;

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <tuple>
 #include <vector>
 
 namespace attractor::models {
@@ -19,12 +20,25 @@ struct Band {
   double mean = 0, low = 0, high = 0;
 };
 
+/// The directions of the tokens of a sentence, added up.
+struct SentenceSum {
+  std::vector<double> sum{};
+  double tokens = 0;
+};
+inline auto fields(SentenceSum& value) {
+  auto& [sum, tokens] = value;
+  return std::tie(sum, tokens);
+}
+/// directions: N x dim, of unit length.
+SentenceSum sentence_sum(std::span<const double> directions, std::size_t dim);
+
 class SentenceCosines {
  public:
   explicit SentenceCosines(std::size_t dim) : dim_(dim) {}
 
-  /// Directions of the tokens of one more sentence, N x dim, of unit length.
-  void add(std::span<const double> directions);
+  /// One more sentence.
+  void add(const SentenceSum& sentence);
+  void add(std::span<const double> directions) { add(sentence_sum(directions, dim_)); }
 
   std::size_t sentences() const { return counts_.size(); }
   double within(std::size_t sentence) const;

@@ -10,6 +10,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "attractor/base/array.hpp"
@@ -34,6 +35,12 @@ struct StateReading {
   double measured_energy_ratio = 0;      // at the beta of the next layer (the last: of the last)
   double length = 0, length_spread = 0;  // of x: mean, standard deviation
 };
+inline auto fields(StateReading& value) {
+  auto& [seen, participation_ratio, histogram, energy_ratio, measured_energy_ratio, length,
+         length_spread] = value;
+  return std::tie(seen, participation_ratio, histogram, energy_ratio, measured_energy_ratio, length,
+                  length_spread);
+}
 
 /// One layer. NaN: not known (states without a model).
 struct LayerReading {
@@ -52,6 +59,13 @@ struct LayerReading {
   std::vector<double> regulation{};  // s_i = |x_i| / |a_i|: how slow attention turns token i
   std::vector<double> growth{};      // ln of what perturbations of directions grow by
 };
+inline auto fields(LayerReading& value) {
+  auto& [own, heads, uses, beta, beta_error, joint_beta, r2, entropy, entropy_ratio, sink, written,
+         hidden_written, turn, hidden_turn, step, predicted, time, regulation, growth] = value;
+  return std::tie(own, heads, uses, beta, beta_error, joint_beta, r2, entropy, entropy_ratio, sink,
+                  written, hidden_written, turn, hidden_turn, step, predicted, time, regulation,
+                  growth);
+}
 
 struct TextReading {
   std::vector<std::string> pieces{};  // of the tokens that are measured
@@ -66,6 +80,10 @@ struct TextReading {
 
   double cosine(std::size_t state) const { return states[state].seen.mean_cosine; }
 };
+inline auto fields(TextReading& value) {
+  auto& [pieces, tokens, dim, states, layers, tree, exponents, directions] = value;
+  return std::tie(pieces, tokens, dim, states, layers, tree, exponents, directions);
+}
 
 struct ReadingOptions {
   Switches switches{};

@@ -78,17 +78,12 @@ class Limits {
   std::map<std::vector<std::size_t>, MaxMargin> known_;
 };
 
-struct End {
-  std::vector<std::size_t> chosen;
-  bool settled = false;
-};
-
 // The gradient flow from one start until its velocity points at a solution.
-End follow(const Objective& objective, const BasinOptions& options, Limits& limits,
-           BasinStart& run) {
+BasinEnd follow(const Objective& objective, const BasinOptions& options, Limits& limits,
+                BasinStart& run) {
   DescentFlow flow(objective, {.flows = true, .rest_distance = 10 * options.tolerance});
   flow::Progress progress{.state = run.start};
-  End end;
+  BasinEnd end;
   std::uint64_t next_look = 0;
   flow::Hooks hooks;
   hooks.stop = [&] { return end.settled || (options.stop && options.stop()); };
@@ -118,6 +113,12 @@ End follow(const Objective& objective, const BasinOptions& options, Limits& limi
 }  // namespace
 
 Basins find_basins(const Objective& objective, const AttSvm& svm, const BasinOptions& options) {
+  return find_basins(objective, svm, options, {}, {});
+}
+
+Basins find_basins(const Objective& objective, const AttSvm& svm, const BasinOptions& options,
+                   BasinProgress from,
+                   const std::function<void(const BasinProgress&)>& safe_point) {
   const AttentionPart part = objective.trained().attention;
   if (objective.trained().head || (part != AttentionPart::prompt && part != AttentionPart::weights))
     throw Error("basins are for p or W, with v frozen");
@@ -131,18 +132,22 @@ Basins find_basins(const Objective& objective, const AttSvm& svm, const BasinOpt
     basins.starts = sample(objective, options);
   }
   Limits limits(svm);
-  std::vector<End> ends(basins.starts.size());
-  for (std::size_t done = 0; done < ends.size();) {
-    if (options.stop && options.stop()) break;
-    if (options.report)
-      options.report(static_cast<double>(done) / static_cast<double>(ends.size()));
-    const std::size_t batch = std::min<std::size_t>(ends.size() - done, 64);
+  if (from.done == 0) from.starts = basins.starts;
+  from.ends.resize(from.starts.size());
+  const std::size_t count = from.starts.size();
+  while (from.done < count && !(options.stop && options.stop())) {
+    if (options.report) options.report(static_cast<double>(from.done) / static_cast<double>(count));
+    const std::size_t done = from.done, batch = std::min<std::size_t>(count - done, 64);
     parallel_for(batch, 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t k = done + begin; k < done + end; ++k)
-        ends[k] = follow(objective, options, limits, basins.starts[k]);
+        from.ends[k] = follow(objective, options, limits, from.starts[k]);
     });
-    done += batch;
+    if (options.stop && options.stop()) break;  // some of them may have been
+    from.done += batch;
+    if (safe_point) safe_point(from);
   }
+  const std::vector<BasinEnd>& ends = from.ends;
+  basins.starts = std::move(from.starts);
   std::map<std::vector<std::size_t>, std::size_t> index;
   for (std::size_t k = 0; k < ends.size(); ++k) {
     if (!ends[k].settled) continue;

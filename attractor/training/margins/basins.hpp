@@ -29,6 +29,19 @@ struct Basins {
   double radius = 0;                // half the side of the grid, or length of sampled starts
 };
 
+/// The choice that a run ended with.
+struct BasinEnd {
+  std::vector<std::size_t> chosen{};
+  bool settled = false;
+};
+
+/// The first `done` starts have been followed.
+struct BasinProgress {
+  std::size_t done = 0;
+  std::vector<BasinStart> starts{};
+  std::vector<BasinEnd> ends{};
+};
+
 struct BasinOptions {
   std::size_t side = 41;       // grid of side x side starts, centred at the problem's start, where
                                // attention has two effective coordinates; otherwise
@@ -42,5 +55,10 @@ struct BasinOptions {
 };
 
 Basins find_basins(const Objective& objective, const AttSvm& svm, const BasinOptions& options);
+
+/// Goes on from where a run with the same options was, and ends with the same bits. safe_point:
+/// after each batch.
+Basins find_basins(const Objective& objective, const AttSvm& svm, const BasinOptions& options,
+                   BasinProgress from, const std::function<void(const BasinProgress&)>& safe_point);
 
 }  // namespace attractor::training
