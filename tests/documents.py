@@ -161,7 +161,8 @@ class Place:
         (self.directory / "bin/attractor").symlink_to(program)
         shutil.copytree(ROOT / "examples/data", self.directory / "examples/data")
         for file in (ROOT / "examples/data").iterdir():
-            shutil.copy(file, self.directory)
+            if file.is_file():
+                shutil.copy(file, self.directory)
         self.environment = {"PATH": f"{self.directory}/bin:{os.environ['PATH']}", "HOME": str(self.directory), "LANG": "C.UTF-8", "COLUMNS": "80"}
 
     def run(self, text, timeout=1800):

@@ -1,16 +1,21 @@
-// 2,000 files of weights and tokenizers, changed at random: refused with one sentence, or read.
+// 2,000 files of weights and tokenizers, changed at random: refused with one sentence, or read,
+// within 64 MB and four times the bytes of the tensors, whatever a header says.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <string>
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
 #include "attractor/base/random.hpp"
 #include "attractor/files/model_file.hpp"
+#include "attractor/files/safetensors.hpp"
 #include "attractor/models/pass.hpp"
+#include "tests/support/memory_limit.hpp"
 #include "tests/support/model_files.hpp"
 
 namespace attractor {
@@ -58,6 +63,11 @@ std::string changed(std::string bytes, std::uint64_t seed) {
   return bytes;
 }
 
+constexpr std::size_t kMegabyte = 1024 * 1024;
+
+/// What reading may take for tensors of so many bytes.
+std::size_t budget(std::size_t tensor_bytes) { return 64 * kMegabyte + 4 * tensor_bytes; }
+
 class HostileModels : public testing::Test {
  protected:
   HostileModels()
@@ -67,27 +77,55 @@ class HostileModels : public testing::Test {
   }
   ~HostileModels() override { fs::remove_all(folder_); }
 
+  static void use(const fs::path& read) {
+    const LoadedModel m = read_model(read, true);
+    models::Pass pass(*m.model, std::vector<std::uint32_t>{1, 2, 3});
+    pass.step();
+    if (m.tokenizer) (void)m.tokenizer->encode("a bc ab caf\xc3\xa9 12");
+  }
+
   /// How many of 500 changed files were refused.
   int refused(const std::string& name, const std::string& good, const fs::path& read) {
     int count = 0;
+    write_file(folder_ / name, good);
+    use(read);  // threads and what they keep are there from now on
     for (std::uint64_t seed = 0; seed < 500; ++seed) {
       std::ofstream(folder_ / name, std::ios::binary) << changed(good, seed);
+      const MemoryLimit limit(budget(good.size()));
       try {
-        const LoadedModel m = read_model(read, true);
-        models::Pass pass(*m.model, std::vector<std::uint32_t>{1, 2, 3});
-        pass.step();
-        if (m.tokenizer) (void)m.tokenizer->encode("a bc ab caf\xc3\xa9 12");
+        use(read);
       } catch (const Error& error) {
         const std::string text = error.what();
         EXPECT_EQ(text.find('\n'), std::string::npos) << text;
         EXPECT_LT(text.size(), 400U) << text;
         ++count;
+      } catch (const std::bad_alloc&) {
+        ADD_FAILURE() << name << ", seed " << seed << " takes more memory than its tensors";
       }
     }
     return count;
   }
   fs::path folder_;
 };
+
+// The limit does limit, and a file of many tensors keeps to it.
+TEST_F(HostileModels, TensorsOfManyMegabytesAreReadWithinTheBudget) {
+  constexpr std::size_t kEntries = 6 * kMegabyte;
+  const std::string bytes =
+      safetensors_of({{"weight", {{kEntries}, std::vector<float>(kEntries, 1.0F)}}});
+  std::ofstream(folder_ / "large.safetensors", std::ios::binary) << bytes;
+  std::vector<float> read;
+  {
+    const MemoryLimit limit(budget(bytes.size()));
+    const Safetensors file(folder_ / "large.safetensors");
+    read.resize(kEntries);
+    file.read("weight", read);
+    void* more =
+        ::mmap(nullptr, budget(bytes.size()), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT_EQ(more, MAP_FAILED);
+  }
+  EXPECT_EQ(read.back(), 1.0F);
+}
 
 TEST_F(HostileModels, Safetensors) {
   EXPECT_GT(refused("model.safetensors", safetensors_of(small_bert_tensors()), folder_), 250);

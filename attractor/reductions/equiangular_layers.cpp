@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "attractor/base/error.hpp"
 #include "attractor/base/numbers.hpp"
 #include "attractor/reductions/equiangular_clock.hpp"
@@ -35,14 +38,35 @@ Mixture mixture(const Equiangular& e, double depth, double step, double norm, do
   return {};
 }
 
+/// Attention of a token: `each` on every other one, `lead` more on itself.
+struct Shares {
+  double each, lead;
+};
+
+Shares shares(double exponent, double tokens, double dimension) {
+  double tilt = 0, pull = exponent;  // kappa, tau - ln M
+  if (std::isfinite(dimension)) {
+    const double tau = std::min(exponent, 1e300), a = dimension / 2, q = std::hypot(tau, a);
+    tilt = tau / (a + q);
+    // q - a = tau kappa; nothing cancels where tau is small.
+    pull = a * (1 + tilt) * (tau / (tau + q)) + a * std::log1p(tau * tilt / dimension);
+  }
+  const double others = std::exp(-pull);
+  const double total = 1 + (tokens - 1) * others, each = others / total;
+  return {each * (1 - tilt), -std::expm1(-pull) / total + tokens * each * tilt};
+}
+
 }  // namespace
 
-std::vector<EquiangularLayer> layers(const Equiangular& e, double step, std::size_t count) {
+std::vector<EquiangularLayer> layers(const Equiangular& e, double step, std::size_t count,
+                                     double dimension) {
   check(e);
   if (e.rule != Rule::softmax)
     throw Error("discrete layers need softmax attention (sa), not unnormalised (usa)");
   if (!(step >= 1e-9 && step <= 1e6))
     throw Error(fmt::format("step = {} is not allowed; allowed: 1e-9 to 1e6", step));
+  if (!(dimension >= 2))
+    throw Error(fmt::format("dimension = {} is not allowed; allowed: 2 or more", dimension));
   const EquiangularCurve curve{e.tokens, e.beta};
   const double n = e.tokens;
   double x = curve.position(e.cosine0);
@@ -52,9 +76,10 @@ std::vector<EquiangularLayer> layers(const Equiangular& e, double step, std::siz
   for (std::size_t k = 0; k < count; ++k) {
     const double seen = scheme(e.norm).sees_length ? 2 * result.back().log_norm : 0;
     const double exponent = e.beta * std::exp(seen) * curve.gap(x), s = curve.sigma(x);
-    const double others = std::exp(-exponent), total = 1 + (n - 1) * others;
-    const double p = others / total, lead = -std::expm1(-exponent) / total;  // p_0 - p
-    const auto squared = [&](double c1, double c2) { return c1 * c1 + (2 * c1 + n * c2) * c2 * s; };
+    const auto [p, lead] = shares(exponent, n, dimension);
+    const auto squared = [n, s](double c1, double c2) {
+      return c1 * c1 + (2 * c1 + n * c2) * c2 * s;
+    };
     const Mixture m = mixture(e, static_cast<double>(k) * step, step, result.back().norm(),
                               std::sqrt(squared(lead, p)));
     const double c1 = m.a + m.b * lead, c2 = m.b * p;

@@ -374,6 +374,7 @@ def architect(
         logit_factor: Optional[float] = ...,
         rho: float = ...,
         rho_error: float = ...,
+        spread: Optional[float] = ...,
         beta_error: float = ...,
         level: float = ...,
         keys: Optional[Union[File, npt.ArrayLike]] = ...,

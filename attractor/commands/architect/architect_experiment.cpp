@@ -8,56 +8,16 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/numbers.hpp"
-#include "attractor/commands/forecast_experiment.hpp"
-#include "attractor/commands/forecast_turn.hpp"
+#include "attractor/commands/architect/turning_band.hpp"
 #include "attractor/commands/registry.hpp"
 #include "attractor/lab/number_list.hpp"
 #include "attractor/long_context/key_law.hpp"
 #include "attractor/long_context/long_context.hpp"
-#include "attractor/reductions/equiangular_layers.hpp"
 
 namespace attractor::lab {
 namespace {
 
 using meanfield::ContextPhase;
-
-/// A stack of layers as it is asked about.
-struct Stack {
-  std::size_t depth;
-  Normalisation norm;
-  double tokens, beta, rho;
-  double step = 1;  // share of the attention that goes to tokens, not to a sink
-};
-
-std::vector<double> cosines(const Stack& s) {
-  const ForecastSetup setup{.depth = s.depth,
-                            .norm = s.norm,
-                            .beta = std::min(s.beta, 1e6),
-                            .tokens = s.tokens,
-                            .rho0 = s.rho,
-                            .step = s.step};
-  std::vector<double> all;
-  for (const meanfield::EquiangularLayer& l :
-       meanfield::layers(stack_of(setup, s.norm), s.step, s.depth))
-    all.push_back(l.cosine);
-  return all;
-}
-
-/// First layer at or above the level; NaN: none.
-double collapse_layer(const std::vector<double>& cosine, double level) {
-  const auto at = std::find_if(cosine.begin(), cosine.end(), [&](double c) { return c >= level; });
-  return at == cosine.end() ? kNan : static_cast<double>(at - cosine.begin());
-}
-
-std::optional<double> turn_of(Stack s, double level) {
-  const double beta = s.beta;
-  return turning_beta(
-      [&](double b) {
-        s.beta = b;
-        return cosines(s).back() >= level;
-      },
-      beta);
-}
 
 struct Side {
   ContextPhase phase;
@@ -78,7 +38,7 @@ struct Length {
   Side side, low_side, high_side;
   double critical;  // beta that would be critical
   double log_multiplier, power_multiplier;
-  std::optional<double> turn, turn_low, turn_high;  // beta of the verdict; rho lower and higher
+  TurningBand turn, factor;  // beta of the other verdict; the same over beta
 };
 
 struct Study {
@@ -88,7 +48,12 @@ struct Study {
   std::optional<meanfield::KeyLaw> law;
 
   Stack stack(double tokens) const {
-    return {design.depth, design.norm, design.seen(tokens), design.beta, setup.rho};
+    return {.depth = design.depth,
+            .norm = design.norm,
+            .tokens = design.seen(tokens),
+            .beta = design.beta,
+            .rho = setup.rho,
+            .dimension = spread_dimension(setup, design)};
   }
   const Length& first() const { return lengths.front(); }
   const Length& last() const { return lengths.back(); }
@@ -98,11 +63,10 @@ Length length_of(const Study& study, double tokens) {
   const ArchitectSetup& p = study.setup;
   const Design& d = study.design;
   const Stack now = study.stack(tokens);
-  Stack low = now, high = now, nearer = now, farther = now;
+  Stack low = now, high = now;
   low.beta *= 1 - p.beta_error;
   high.beta *= 1 + p.beta_error;
-  farther.rho = std::max(0.0, p.rho - p.rho_error);
-  nearer.rho = std::min(0.999, p.rho + p.rho_error);
+  const TurningBand turn = turning_band(now, p.level, p.rho_error);
   const std::vector<double> path = cosines(now);
   const double seen = now.tokens, before = d.seen(d.trained);
   return {.tokens = tokens,
@@ -117,9 +81,8 @@ Length length_of(const Study& study, double tokens) {
           .critical = std::log(seen) / (1 - p.rho),
           .log_multiplier = std::log(seen) / std::log(before),
           .power_multiplier = d.head_dim > 1 ? std::pow(seen / before, 2 / (d.head_dim - 1)) : kNan,
-          .turn = turn_of(now, p.level),
-          .turn_low = turn_of(farther, p.level),
-          .turn_high = turn_of(nearer, p.level)};
+          .turn = turn,
+          .factor = turn.over(now.beta, p.beta_error)};
 }
 
 /// The trained length, its doubles, and the context.
@@ -142,10 +105,14 @@ std::string layer_word(double layer) {
   return std::isnan(layer) ? "no layer" : fmt::format("layer {:.0f}", layer);
 }
 
-/// Whether beta off by the stated share changes the answer.
-bool sure(const Length& l) {
-  return std::isnan(l.low_layer) == std::isnan(l.layer) &&
-         std::isnan(l.high_layer) == std::isnan(l.layer);
+/// Whether the errors of beta, rho and the law leave one answer.
+bool sure(const Length& l) { return l.factor.beside(1); }
+
+/// The band in words, behind the number it is about.
+std::string band_word(const TurningBand& band) {
+  return std::isnan(band.low) || std::isnan(band.high)
+             ? ""
+             : fmt::format(" ({:.4g} to {:.4g})", band.low, band.high);
 }
 
 std::string verdict(const Study& s, const Length& l) {
@@ -163,9 +130,9 @@ std::string headline(const Study& s) {
   std::string text =
       fmt::format("β is {:.4g}. Under attention alone {}", s.design.beta, verdict(s, s.first()));
   if (s.lengths.size() > 1) text += fmt::format(", and {}", verdict(s, s.last()));
-  if (s.last().turn)
-    text += fmt::format("; the verdict turns at β = {:.4g}{}", *s.last().turn,
-                        sure(s.last()) ? "" : ", within the error of β");
+  if (const TurningBand& band = s.last().turn; band.turn)
+    text += fmt::format("; the verdict turns at β = {:.4g}{}{}", *band.turn, band_word(band),
+                        sure(s.last()) ? "" : ", too near to tell");
   if (s.lengths.size() > 1)
     text += fmt::format(". To keep attention as trained multiply logits by {:.4g}",
                         s.last().log_multiplier);
@@ -187,8 +154,8 @@ Table length_table(const Study& s) {
                                : fmt::format("{} ({} to {})", name(l.side.phase),
                                              name(l.low_side.phase), name(l.high_side.phase)));
     table.rows.push_back({l.tokens, l.layer, l.low_layer, l.high_layer, l.cosine, l.side.own,
-                          l.critical, l.turn.value_or(kNan), l.turn_low.value_or(kNan),
-                          l.turn_high.value_or(kNan), l.log_multiplier, l.power_multiplier});
+                          l.critical, l.turn.turn.value_or(kNan), l.turn.low, l.turn.high,
+                          l.log_multiplier, l.power_multiplier});
   }
   return table;
 }
@@ -246,9 +213,14 @@ void add_values(const Study& s, Json& v) {
   v["context"] = number(d.context);
   v["collapse_layer"] = number(s.last().layer);
   v["cosine"] = number(s.last().cosine);
-  v["turning_beta"] = number(s.last().turn.value_or(kNan));
-  v["turning_low"] = number(s.last().turn_low.value_or(kNan));
-  v["turning_high"] = number(s.last().turn_high.value_or(kNan));
+  v["spread"] = number((1 - s.setup.rho) / std::sqrt(s.stack(d.context).dimension));
+  const auto add_band = [&](const std::string& name, const char* middle, const TurningBand& band) {
+    v[name + middle] = number(band.turn.value_or(kNan));
+    v[name + "_low"] = number(band.low);
+    v[name + "_high"] = number(band.high);
+  };
+  add_band("turning", "_beta", s.last().turn);
+  add_band("turning_factor", "", s.last().factor);
   v["verdict_sure"] = sure(s.last());
   v["side"] = std::string(name(s.last().side.phase));
   v["critical_beta"] = number(s.last().critical);
@@ -269,12 +241,11 @@ std::vector<Tile> tiles(const Study& s) {
   add_tile(all, "collapse", std::isnan(s.last().layer) ? "none" : layer_word(s.last().layer),
            fmt::format("mean cosine above {:.6g}, at {} tokens", s.setup.level,
                        tokens_word(s.last().tokens)));
-  if (s.last().turn)
-    add_tile(all, "verdict turns at β", rounded(*s.last().turn),
-             s.last().turn_low && s.last().turn_high
-                 ? fmt::format("{} to {} for ρ off by {:.6g}", rounded(*s.last().turn_low),
-                               rounded(*s.last().turn_high), s.setup.rho_error)
-                 : "β of the other verdict");
+  if (const TurningBand& band = s.last().turn; band.turn)
+    add_tile(all, "verdict turns at β", rounded(*band.turn),
+             std::isnan(band.low) || std::isnan(band.high)
+                 ? "β of the other verdict"
+                 : fmt::format("{} to {}, 90 %", rounded(band.low), rounded(band.high)));
   add_tile(all, "own weight", fmt::format("{:.3g} %", 100 * s.last().side.own),
            fmt::format("of a token's attention: {}", name(s.last().side.phase)));
   add_tile(all, "critical β", rounded(s.last().critical), "half of the attention on itself");
@@ -285,16 +256,40 @@ std::vector<Tile> tiles(const Study& s) {
 
 // ---- Sentences.
 
+void add_band_remarks(const Study& s, std::vector<std::string>& remarks) {
+  const double dimension = s.stack(s.design.context).dimension;
+  remarks.push_back(fmt::format(
+      "The band of the turning beta is one of 90 %, for rho with a standard error of {:.4g} and "
+      "finitely many tokens{}; whether the verdict is sure also takes a standard error of {:.4g} % "
+      "of beta.",
+      s.setup.rho_error,
+      std::isinf(dimension) ? " with equal cosines"
+                            : fmt::format(" whose cosines scatter by {:.4g} about rho",
+                                          (1 - s.setup.rho) / std::sqrt(dimension)),
+      100 * s.setup.beta_error));
+  if (dimension < 15)
+    remarks.push_back(fmt::format(
+        "Cosines that scatter so much are those of tokens in {:.3g} dimensions; bands were "
+        "measured with 15 and more.",
+        dimension));
+  if (!s.setup.spread)
+    remarks.push_back(fmt::format(
+        "The scatter of cosines is taken to be that of independent directions in {:.0f} "
+        "dimensions; spread gives a measured one (0: equal cosines).",
+        s.design.head_dim));
+}
+
 void add_remarks(const Study& s, Result& answer) {
   const Design& d = s.design;
   std::vector<std::string>& remarks = answer.remarks;
   for (const Length& l : s.lengths)
     if (!sure(l))
       remarks.push_back(fmt::format(
-          "The verdict at {} tokens is open: with beta {:.0f} % lower collapse is at {}, with beta "
-          "{:.0f} % higher at {}.",
-          tokens_word(l.tokens), 100 * s.setup.beta_error, layer_word(l.low_layer),
-          100 * s.setup.beta_error, layer_word(l.high_layer)));
+          "The verdict at {} tokens is open: logits {:.4g} times as large would turn it{}; with "
+          "beta {:.0f} % lower collapse is at {}, with beta {:.0f} % higher at {}.",
+          tokens_word(l.tokens), l.factor.turn.value_or(kNan), band_word(l.factor),
+          100 * s.setup.beta_error, layer_word(l.low_layer), 100 * s.setup.beta_error,
+          layer_word(l.high_layer)));
   if (s.lengths.size() > 1)
     remarks.push_back(fmt::format(
         "The multiplier ln n / ln n0 = {:.4g} does not depend on rho: it keeps beta / ln n, which "
@@ -315,12 +310,11 @@ void add_remarks(const Study& s, Result& answer) {
         "A window of {} tokens counts as a context of so many: what travels from window to window "
         "over depth is left out.",
         tokens_word(d.window)));
+  add_band_remarks(s, remarks);
   remarks.emplace_back(
-      "Assumed: attention alone, identity values, equal cosines, the same beta in all heads and "
-      "layers, everyone sees everyone; sides are those of the first layer. Feed-forward blocks and "
-      "learned values work against "
-      "collapse. Bands say what beta and rho off by the stated amounts change; they are no "
-      "confidence intervals.");
+      "Assumed: attention alone, identity values, the same beta in all heads and layers, everyone "
+      "sees everyone; sides are those of the first layer and of equal cosines. Feed-forward blocks "
+      "and learned values work against collapse, and no band covers them.");
   remarks.emplace_back(
       "Measure beta and rho on the model next: attractor inspect MODEL --text texts.txt gives "
       "both, of every head and layer.");

@@ -1,8 +1,9 @@
 // `attractor architect`: will a model of this shape collapse, on which side of the long-context
-// transition is it at each length, and what would help? From exact layers of equiangular tokens
-// (reductions/equiangular_layers.hpp), the closed form of one long context (long_context.hpp) and
-// one convention of beta (attention/logit_scale.hpp). Every verdict is given for beta and for beta
-// off by a stated share; the beta at which it turns, also for rho off by a stated difference.
+// transition is it at each length, and what would help? From layers of tokens with equal or
+// scattered cosines (reductions/equiangular_layers.hpp), the closed form of one long context
+// (long_context.hpp) and one convention of beta (attention/logit_scale.hpp). Every verdict is given
+// for beta and for beta off by its standard error; the beta at which it turns, with a band of 90 %
+// (turning_band.hpp).
 //
 //   multiplier that keeps attention as it is from n_0 to n tokens:
 //     ln n / ln n_0               all cosines about equal: whatever they are

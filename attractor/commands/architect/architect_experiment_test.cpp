@@ -121,8 +121,12 @@ std::vector<double> plain_layers(std::size_t n, double beta, double rho, std::si
 
 TEST(Architect, CollapseIsThatOfPlainLayersOnVectors) {
   for (const double beta : {1.0, 2.5, 6.0}) {
-    const ArchitectSetup p{
-        .depth = 14, .norm = Normalisation::pre, .context = 16, .beta = beta, .rho = 0.2};
+    const ArchitectSetup p{.depth = 14,
+                           .norm = Normalisation::pre,
+                           .context = 16,
+                           .beta = beta,
+                           .rho = 0.2,
+                           .spread = 0};
     const std::vector<double> truth = plain_layers(16, beta, 0.2, 14);
     const Json values = ask(p, {}).values;
     EXPECT_NEAR(values.at("cosine").get<double>(), truth.back(), 1e-12);
@@ -147,12 +151,14 @@ TEST(Architect, SaysWhenTheBandHoldsBothVerdicts) {
   p.beta = 0.97 * values.at("turning_beta").get<double>();
   EXPECT_FALSE(ask(p, {}).values.at("verdict_sure").get<bool>());
   p.beta_error = 0.01;
+  EXPECT_FALSE(ask(p, {}).values.at("verdict_sure").get<bool>());  // rho
+  p.rho_error = 0.001;
   EXPECT_TRUE(ask(p, {}).values.at("verdict_sure").get<bool>());
 }
 
 TEST(Architect, RemediesAreStacksOfTheirOwn) {
   const ArchitectSetup p{
-      .depth = 20, .context = 32768, .trained_context = 8192, .beta = 9, .rho = 0.1};
+      .depth = 20, .context = 32768, .trained_context = 8192, .beta = 9, .rho = 0.1, .spread = 0};
   const Result answer = ask(p, {});
   const Table& remedies = answer.tables[1];
   const auto cosine = [&](const std::string& name) {
@@ -210,6 +216,8 @@ TEST(Architect, RefusesWhatDoesNotFit) {
   EXPECT_SAYS(refusal([] { ask({.context = 1000, .trained_context = 2000, .beta = 8}, {}); }),
               "context = 1000 is below trained-context = 2000");
   EXPECT_SAYS(refusal([] { ask({.window = 2, .beta = 8}, {}); }), "window = 2 is not allowed");
+  EXPECT_SAYS(refusal([] { ask({.beta = 8, .rho = 0.9, .spread = 0.5}, {}); }),
+              "spread = 0.5 is not allowed");
   EXPECT_SAYS(refusal([] { ask({.beta = 8, .query_gain = 2}, {}); }), "query-gain");
   EXPECT_SAYS(refusal([] {
                 ArchitectSetup p{.beta = 8};

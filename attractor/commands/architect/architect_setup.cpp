@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/models/architecture.hpp"
 
 namespace attractor::lab {
@@ -114,8 +115,12 @@ ParameterList list(ArchitectSetup& p) {
       .used_if(scaled, without);
   l.group("What is not known exactly");
   l.add("rho", p.rho, "mean cosine of tokens before the first layer").within(0, 0.999);
-  l.add("rho-error", p.rho_error, "how far it may be off").within(0, 0.5);
-  l.add("beta-error", p.beta_error, "by which share beta may be off").within(0, 0.9);
+  l.add("rho-error", p.rho_error, "its standard error").within(0, 0.5);
+  l.add("spread", p.spread, "standard deviation of cosines about rho; 0: they are equal")
+      .otherwise("(1-rho)/sqrt(head-dim - 1)")
+      .allow("a number from 0 to 0.7")
+      .within(0, 0.7);
+  l.add("beta-error", p.beta_error, "standard error of beta, as a share").within(0, 0.9);
   l.add("level", p.level, "collapsed: the mean cosine is above this").between(0, 1);
   l.add("keys", p.keys, "keys of one head, n x d: which law of long contexts they obey");
   l.add("seed", p.seed, "of subsets of the keys").used_if(p.keys.given(), "keys");
@@ -159,6 +164,18 @@ Design design_of(const ArchitectSetup& p) {
   if (d.beta > 1e6)
     throw Error(fmt::format("these logits have beta = {:.4g}; allowed: up to 1e6", d.beta));
   return d;
+}
+
+double spread_dimension(const ArchitectSetup& p, const Design& d) {
+  constexpr double kLeast = 2;
+  if (!p.spread) return std::max(kLeast, d.head_dim - 1);
+  if (*p.spread == 0) return kInfinity;
+  const double most = (1 - p.rho) / std::sqrt(kLeast);
+  if (*p.spread > most)
+    throw Error(fmt::format(
+        "spread = {} is not allowed; allowed: 0 to (1 - rho) / sqrt(2) = {:.4g}, at rho = {}",
+        *p.spread, most, p.rho));
+  return std::pow((1 - p.rho) / *p.spread, 2);
 }
 
 }  // namespace attractor::lab

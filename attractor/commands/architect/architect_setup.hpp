@@ -33,7 +33,8 @@ struct ArchitectSetup {
 
   double rho = 0.1;
   double level = 0.9;
-  double beta_error = 0.1, rho_error = 0.05;
+  std::optional<double> spread{};             // standard deviation of cosines about rho
+  double beta_error = 0.1, rho_error = 0.05;  // standard errors; that of beta as a share
   ArrayInput keys{};
   std::uint64_t seed = 0;
 };
@@ -57,5 +58,9 @@ struct Design {
   double seen(double tokens) const { return window > 0 ? std::min(tokens, window) : tokens; }
 };
 Design design_of(const ArchitectSetup& p);
+
+/// D of turning_band.hpp: as many dimensions as the spread of cosines says, else those of a head
+/// less the one that tokens share. Throws Error on a spread that no tokens have.
+double spread_dimension(const ArchitectSetup& p, const Design& d);
 
 }  // namespace attractor::lab
