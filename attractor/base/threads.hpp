@@ -13,7 +13,8 @@ void set_threads(std::size_t count);
 std::size_t threads();
 
 /// Calls body(begin, end) for consecutive blocks of at most `grain` items. Blocks run concurrently;
-/// returns when all are done. A call from inside a block runs serially. The body must not throw.
+/// returns when all are done. A call from inside a block runs serially. What a body throws, the
+/// caller gets, when no block is running any more; the others may then be left out.
 void parallel_for(std::size_t count, std::size_t grain,
                   const std::function<void(std::size_t, std::size_t)>& body);
 
