@@ -60,7 +60,8 @@ int run(const std::vector<std::string>& words) {
     return complain(kNoMemory);
   } catch (const std::filesystem::filesystem_error& error) {
     return complain(told(error));
-  } catch (const std::system_error& error) {  // of fmt: what should be printed could not be
+  } catch (const std::system_error& error) {         // of fmt: what should be printed could not be
+    if (std::ferror(stdout) != 0) return kBadInput;  // run_program says so
     return complain(fmt::format("cannot write: {}", error.code().message()));
   } catch (const std::exception& error) {
     return complain(fmt::format("this should not happen, please report it: {}", error.what()));
