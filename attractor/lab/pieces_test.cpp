@@ -118,6 +118,7 @@ TEST(Pieces, OfAPartAreOnePieceOfTheWhole) {
     Pieces part(whole.inside("part"), "part");
     part.keep("a", std::string("kept"));
     whole.keep("b", 2.0);
+    whole.save();
   }
   Pieces whole(kept_in(store), "whole");
   EXPECT_EQ(Pieces(whole.inside("part"), "part").find<std::string>("a"), "kept");

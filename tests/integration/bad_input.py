@@ -533,5 +533,24 @@ class FullDisk(Refusal):
             self.assertEqual(kept, whole, redirect)
 
 
+class Places(program.ProgramTest):
+    """Where the program cannot work it says so in one sentence of its own."""
+
+    def test_a_working_directory_that_is_not_utf8(self):
+        place = os.fsencode(self.directory) + b"/caf\xe9"
+        os.mkdir(place)
+        done = subprocess.run([program.PROGRAM, "reduce", "pair", "--beta", "4", "--out", "x"], cwd=place, capture_output=True)
+        self.assertEqual((done.returncode, done.stderr.count(b"\n")), (2, 1), done.stderr)
+        self.assertIn(b"is not UTF-8", done.stderr)
+        self.assertEqual(os.listdir(place), [])
+
+    def test_a_full_standard_output(self):
+        for words in (("flow", "--help-all"), ("reduce", "pair", "--beta", "4")):
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([program.PROGRAM, *words], stdout=full, stderr=subprocess.PIPE, text=True)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+            self.assertIn("No space left", done.stderr)
+
+
 if __name__ == "__main__":
     program.main()
