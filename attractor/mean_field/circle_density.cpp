@@ -12,12 +12,11 @@
 #include "attractor/base/error.hpp"
 
 namespace attractor::meanfield {
-namespace {
 
 /// A real function on `size` points of the circle and its Fourier coefficients.
-class Transform {
+class GridTransform {
  public:
-  explicit Transform(std::size_t size) : rows_(1, size) {}
+  explicit GridTransform(std::size_t size) : rows_(1, size) {}
 
   std::size_t size() const { return rows_.size(); }
   std::span<double> values() { return {rows_.values(0), size()}; }
@@ -43,6 +42,8 @@ class Transform {
   CircleTransform rows_;
 };
 
+namespace {
+
 /// A product of small primes, as transforms like it.
 std::size_t good_size(std::size_t least) {
   std::size_t power = 16;
@@ -61,7 +62,7 @@ std::complex<double> moment(std::span<const double> state, std::size_t k) {
 class CircleDensity::Grid {
  public:
   explicit Grid(std::size_t size) : density(size), slope(size), partition(size) {}
-  Transform density, slope, partition;
+  GridTransform density, slope, partition;
 };
 
 CircleDensity::CircleDensity(const CircleAttention& attention, const ModePlan& modes)
@@ -161,7 +162,7 @@ std::vector<std::complex<double>> moments_of(std::span<const double> state) {
 std::vector<double> density_values(std::span<const double> state, std::size_t count) {
   const std::size_t modes = state.size() / 2;
   assert(count > 2 * modes);
-  Transform grid(count);
+  GridTransform grid(count);
   const std::span<double> values = grid.synthesise(1, modes, [&](std::size_t k) {
     return (k % 2 == 0 ? 1.0 : -1.0) * std::conj(moment(state, k));  // starts at -pi
   });

@@ -25,13 +25,13 @@ void add(std::vector<Jump>& jumps, const WeightedSet& set, double sign) {
 }
 
 std::vector<Jump> sorted_jumps(const WeightedSet& a, const WeightedSet& b, bool wrap) {
-  constexpr double kTurn = 2 * std::numbers::pi;
+  constexpr double turn = 2 * std::numbers::pi;
   std::vector<Jump> jumps;
   jumps.reserve(a.points.size() + b.points.size());
   add(jumps, a, 1);
   add(jumps, b, -1);
   for (Jump& jump : jumps)
-    if (wrap) jump.at -= kTurn * std::floor(jump.at / kTurn);
+    if (wrap) jump.at -= turn * std::floor(jump.at / turn);
   std::sort(jumps.begin(), jumps.end(), [](const Jump& x, const Jump& y) { return x.at < y.at; });
   return jumps;
 }
