@@ -2,11 +2,13 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -152,6 +154,18 @@ std::size_t available_cores() {
   return static_cast<std::size_t>(std::max(1, CPU_COUNT(&set)));
 }
 
+// Threads whose stacks leave half of a limited address space to everything else.
+std::size_t stacks_that_fit() {
+  rlimit space{}, stack{};
+  if (getrlimit(RLIMIT_AS, &space) != 0 || getrlimit(RLIMIT_STACK, &stack) != 0 ||
+      space.rlim_cur == RLIM_INFINITY)
+    return std::numeric_limits<std::size_t>::max();
+  constexpr rlim_t kUsual = 8 << 20;  // where a stack may grow without end
+  const rlim_t each =
+      stack.rlim_cur == RLIM_INFINITY ? kUsual : std::max<rlim_t>(stack.rlim_cur, 1);
+  return static_cast<std::size_t>(std::max<rlim_t>(1, space.rlim_cur / 2 / each));
+}
+
 // Who runs a job holds the pool: another thread may set another number meanwhile. A forked process
 // has none of the workers, so it begins with a pool of its own, and leaves the old one alone.
 class PoolPlace {
@@ -202,7 +216,7 @@ void wait_until(const std::function<bool()>& met) {
 }
 
 void set_threads(std::size_t count) {
-  PoolPlace::get().set(count == 0 ? available_cores() : count);
+  PoolPlace::get().set(std::min(count == 0 ? available_cores() : count, stacks_that_fit()));
 }
 
 std::size_t threads() { return pool()->size(); }

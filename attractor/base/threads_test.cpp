@@ -1,6 +1,7 @@
 #include "attractor/base/threads.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +15,8 @@
 #include <set>
 #include <thread>
 #include <vector>
+
+#include "tests/support/memory_limit.hpp"
 
 namespace attractor {
 namespace {
@@ -254,6 +257,19 @@ TEST_F(Threads, ABlockMayWaitForTheOnesBeforeIt) {
     }
   }
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they take all addresses
+// 4096 stacks of 8 MB would leave nothing of 2 GB for the files of a run.
+TEST_F(Threads, StacksLeaveHalfOfALimitedAddressSpace) {
+  rlimit stack{}, space{};
+  ASSERT_EQ(getrlimit(RLIMIT_STACK, &stack), 0);
+  if (stack.rlim_cur == RLIM_INFINITY) stack.rlim_cur = 8 << 20;
+  const MemoryLimit limit(std::size_t{2} << 30);
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &space), 0);
+  set_threads(4096);
+  EXPECT_EQ(threads(), space.rlim_cur / 2 / stack.rlim_cur);
+}
+#endif
 
 TEST_F(Threads, ZeroMeansOneForEachCoreThisProcessMayUse) {
   set_threads(3);

@@ -129,7 +129,8 @@ std::vector<SameStep> groups_of(const BatchPlan& plan) {
 
 // Steps between two questions whether to stop: long runs of few systems are one batch.
 std::uint64_t steps_at_once(const BatchPlan& plan, std::size_t systems) {
-  const double most = 0.25 / (step_seconds(plan) * static_cast<double>(systems));
+  constexpr std::size_t kLanes = 16;  // a block of lanes takes as long for one system
+  const double most = 0.25 / (step_seconds(plan) * static_cast<double>(std::max(systems, kLanes)));
   return static_cast<std::uint64_t>(std::clamp(most, 1.0, 1e15));
 }
 

@@ -174,7 +174,7 @@ TEST(BatchFlow, StopsBetweenBatchesAndSaysHowManyWereMeasured) {
   EXPECT_TRUE(std::isnan(result.mean_at(2, 0)));
 }
 
-// One system of many tokens takes its 2000 steps in pieces: the same bits as in one, and a stop is
+// One system of many tokens takes its 300 steps in pieces: the same bits as in one, and a stop is
 // heard between them.
 TEST(BatchFlow, LongBatchesAreTakenInPieces) {
   BatchPlan plan{.replicates = 1,
@@ -182,12 +182,12 @@ TEST(BatchFlow, LongBatchesAreTakenInPieces) {
                  .dim = 2,
                  .betas = {4},
                  .steps = {0.01},
-                 .outputs = {0, 5, 19.06, 19.07, 19.08, 20},
+                 .outputs = {0, 0.5, 1.18, 1.19, 1.2, 3},
                  .threshold = 0.9};
   std::vector<double> tokens = batch_start(plan, 0), close(plan.outputs.size());
   const std::vector<double> beta = {4}, step = {0.01};
-  const std::vector<std::uint64_t> counted = {0, 500, 1906, 1907, 1908, 2000};
-  kernels::batch_advance({plan.tokens, 2, true, beta}, {plan.method, step, 2000, counted, 0.9},
+  const std::vector<std::uint64_t> counted = {0, 50, 118, 119, 120, 300};
+  kernels::batch_advance({plan.tokens, 2, true, beta}, {plan.method, step, 300, counted, 0.9},
                          tokens, close);
   EXPECT_EQ(run_batch(plan).mean, close);
   int asked = 0;

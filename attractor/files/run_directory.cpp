@@ -145,7 +145,6 @@ RunDirectory RunDirectory::create(const fs::path& path, const ParameterList& par
   if (present && !fs::is_directory(path))
     throw DirectoryError(fmt::format("{} exists and is not a directory", path.string()),
                          Holds::no_directory);
-  const std::string text = toml_text(parameters, origin);
   make_directory(path);
   RunDirectory directory(path);  // from here on it is ours
   directory.made_ = !present;
