@@ -62,7 +62,7 @@ struct Definition {
 };
 
 /// Root of the sum of squares: of what is off, relative to what is right.
-struct Error {
+struct TransformError {
   long double off = 0, size = 0;
   void add(Long found, Long right) {
     off += std::norm(found - right);
@@ -91,7 +91,7 @@ void expect_definition(std::size_t n, std::size_t count) {
   const Definition truth{n, count};
   const std::vector<double> before(in.values.get(), in.values.get() + n * count);
   fft.analyse(in.values.get(), out.modes.get());
-  Error forward, backward;
+  TransformError forward, backward;
   for (std::size_t c = 0; c < count; ++c)
     for (std::size_t k = 0; k <= n / 2; ++k)
       forward.add(out.modes[k * count + c], truth.mode(in.values.get() + c, k));
@@ -139,7 +139,7 @@ TEST(RealFft, LargeSizes) {
     fft.analyse(in.values.get(), out.modes.get());
     const std::vector<Complex> modes(in.modes.get(), in.modes.get() + n / 2 + 1);
     fft.synthesise(in.modes.get(), out.values.get());
-    Error forward, backward;
+    TransformError forward, backward;
     for (std::size_t k = 3; k <= n / 2; k += n / 24 + 1) {
       forward.add(out.modes[k], truth.mode(in.values.get(), k));
       backward.add(out.values[k], truth.value(modes.data(), k));
