@@ -1,7 +1,6 @@
 // `problem`: training problems of the papers, to look at and to train on.
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <memory>
 #include <optional>
 
@@ -45,12 +44,6 @@ void print_list() {
                info.dim);
 }
 
-// What does not arrive on standard output is noticed once, at the end of the program.
-void print_json(const training::Problem& problem) {
-  const std::string text = training::to_json(problem);
-  std::fwrite(text.data(), 1, text.size(), stdout);
-}
-
 int run(const ProblemOptions& options) {
   if (options.list) {
     print_list();
@@ -62,7 +55,7 @@ int run(const ProblemOptions& options) {
   if (!options.out.empty())
     training::write_problem(problem, options.out);
   else
-    print_json(problem);
+    fmt::print("{}", training::to_json(problem));
   return kOk;
 }
 

@@ -19,13 +19,7 @@ namespace attractor::lab {
 namespace fs = std::filesystem;
 namespace {
 
-std::string quoted(const std::string& text) {
-  try {
-    return Json(text).dump();
-  } catch (const JsonError&) {
-    throw Error(fmt::format("{} is not UTF-8 and cannot be kept in run.toml; work elsewhere", text));
-  }
-}
+std::string quoted(const std::string& text) { return Json(text).dump(); }
 
 std::string toml_text(const ParameterList& parameters, const RunOrigin& origin) {
   std::string text = fmt::format("# {}\ncommand = {}\n", origin.command, quoted(origin.name));

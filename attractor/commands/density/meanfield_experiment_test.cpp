@@ -353,12 +353,12 @@ TEST(MeanfieldExperiment, StopsBetweenReplicates) {
   std::atomic<int> asked = 0;
   const Result answer = ask({.compare_particles = {100000}, .replicates = 10'000},
                             {.stop = [&] { return ++asked > 5000; }});
-  EXPECT_FALSE(answer.not_delivered.empty());
+  EXPECT_SAYS(answer.interrupted, "at t = ");
 }
 
 TEST(MeanfieldExperiment, StopsWhenAsked) {
   const Result answer = ask({.time = 100}, {.stop = [] { return true; }});
-  EXPECT_FALSE(answer.not_delivered.empty());
+  EXPECT_SAYS(answer.interrupted, "at t = ");
 }
 
 TEST(MeanfieldExperiment, MovesGivenTokens) {

@@ -451,19 +451,24 @@ InspectRecord run_inspect(const InspectSetup& p, const Context& context) {
     record.lines.push_back(lines[k]);
   }
   record.cut = encoder.cut;
-  record.stopped = context.stopped();
-  if (record.stopped) return pieces.save(), record;
+  const auto stopped = [&] {  // then what is left would be measured on half of the draws
+    record.stopped = context.stopped();
+    if (record.stopped) pieces.save();
+    return record.stopped;
+  };
+  if (stopped()) return record;
   record.spectra = pieces.get("spectra", [&] { return spectra_of(model); });
   add_means(p, record);
-  add_sentences(p, sums,
-                p.baseline.given() ? baseline_sums(p, pieces, context, encoder) : SentenceSums{},
-                record);
+  const SentenceSums baseline =
+      p.baseline.given() ? baseline_sums(p, pieces, context, encoder) : SentenceSums{};
+  if (stopped()) return record;
+  add_sentences(p, sums, baseline, record);
   add_nulls(p, pieces, context, texts, record);
+  if (stopped()) return record;
   add_errors(p, record);
   add_arrays(p, texts.front(), record);
   add_written(p, context, texts.front(), record);
-  record.stopped = context.stopped();
-  if (record.stopped) pieces.save();
+  stopped();
   return record;
 }
 
