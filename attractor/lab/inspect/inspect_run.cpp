@@ -203,9 +203,11 @@ SentenceSums baseline_sums(const InspectSetup& p, Pieces& pieces, const Context&
     const Encoded sentence = encoder(lines[k]);
     if (!measurable(sentence, p.special)) continue;
     context.tell(0.5 + 0.2 * read / wanted, "baseline");
-    add_to(sums, pieces.get(fmt::format("baseline {}", k), [&] {
+    const KeptText text = pieces.get(fmt::format("baseline {}", k), [&] {
       return kept_text(models::read_text(p.model.get(), sentence, brief), false);
-    }));
+    });
+    if (context.stopped()) break;  // it may end at any layer
+    add_to(sums, text);
     read += 1;
   }
   return sums;
@@ -257,6 +259,7 @@ NullDraw null_draw(const Model& null, std::span<const Encoded> texts, const Read
   std::vector<std::vector<double>> cosine, beta, time;
   for (const Encoded& text : texts) {
     const TextReading r = models::read_text(null, text, brief);
+    if (brief.stop && brief.stop()) return {};  // it may end at any layer
     std::vector<double>& c = cosine.emplace_back();
     for (std::size_t s = 0; s < r.states.size(); ++s) c.push_back(r.cosine(s));
     std::vector<double>&b = beta.emplace_back(), &at = time.emplace_back();
@@ -446,6 +449,7 @@ InspectRecord run_inspect(const InspectSetup& p, const Context& context) {
     KeptText text = pieces.get(fmt::format("text {}", k), [&] {
       return kept_text(models::read_text(model, texts.back(), options), k == 0);
     });
+    if (context.stopped()) break;  // it may end at any layer
     add_to(sums, text);
     record.texts.push_back(std::move(text.reading));
     record.lines.push_back(lines[k]);
