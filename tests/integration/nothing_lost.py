@@ -4,6 +4,7 @@ bytes of an undisturbed run.
 usage: nothing_lost.py PROGRAM
 """
 import json
+import os
 import pathlib
 import random
 import resource
@@ -29,6 +30,8 @@ LONG = {
     "inspect": ("inspect", program.DATA / "model.bin", "--text", program.DATA / "texts.txt", "--nulls", 3, "--exponents", 2),
     "basins": ("select", "DATA", "--optimizer", "flow", "--log10-time", 30, "--local", "--path", "1,2,4,8,16", "--basins"),
 }
+if "ATTRACTOR_LONG_TESTS" not in os.environ:  # a few always, all in ./check --full
+    LONG = {name: LONG[name] for name in ("phase", "inspect", "basins")}
 
 
 def age(file):
