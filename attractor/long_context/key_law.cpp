@@ -77,7 +77,7 @@ double half_beta(std::span<const double> cosines, std::size_t n) {
 }
 
 KeyLaw key_law(std::span<const double> keys, std::size_t dim, std::uint64_t seed) {
-  constexpr std::size_t kFewest = 32, kMost = 512, kSubsets = 8;
+  constexpr std::size_t kFewest = 32, kLargest = 512, kSubsets = 8;
   const std::size_t all = keys.size() / dim;
   if (all < kFewest)
     throw Error(
@@ -85,7 +85,7 @@ KeyLaw key_law(std::span<const double> keys, std::size_t dim, std::uint64_t seed
   const Stream stream(seed, "key subsets");
   KeyLaw law;
   std::vector<double> log_n, half, log_half;
-  for (std::size_t n = 8; n <= std::min(all, kMost); n *= 2) {
+  for (std::size_t n = 8; n <= std::min(all, kLargest); n *= 2) {
     double mean = 0, count = 0;
     for (std::size_t subset = 0; subset < kSubsets; ++subset) {
       std::vector<std::size_t> rows(all);

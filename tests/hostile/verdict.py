@@ -146,11 +146,16 @@ def without_clock(text):
     return re.sub(rb'"(?:wall_)?seconds": [^,\n}]+', b"", text)
 
 
+def kept_bytes(file):
+    """Workers write the lines of a journal in the order in which they end."""
+    text = without_clock(file.read_bytes())
+    return sorted(text.splitlines()) if file.suffix == ".jsonl" else text
+
+
 def tree(directory):
     """Every file below with its bytes. run.toml names the directory in which the run was started."""
     directory = pathlib.Path(directory)
-    return {str(p.relative_to(directory)): without_clock(p.read_bytes()) for p in sorted(directory.rglob("*"))
-            if p.is_file() and p.name != "run.toml"}
+    return {str(p.relative_to(directory)): kept_bytes(p) for p in sorted(directory.rglob("*")) if p.is_file() and p.name != "run.toml"}
 
 
 def wait_for(condition, seconds):

@@ -10,7 +10,6 @@
 namespace attractor::training {
 
 Standstill judge(const Objective& objective, std::span<const double> weights, double distance) {
-  using Vector = Eigen::VectorXd;
   const Kinks kinks(objective);
   Evaluation e;
   objective.evaluate(weights, e);
@@ -21,14 +20,14 @@ Standstill judge(const Objective& objective, std::span<const double> weights, do
   const Footing here = find_footing(objective, kinks, weights, kNoBall, {.distance = far}, unit);
   if (here.on_ridge) return Standstill::moving;
   HeldDescent held(objective, kinks, here, kNoBall, unit);
-  const Vector w =
-      Eigen::Map<const Vector>(weights.data(), static_cast<Eigen::Index>(weights.size()));
+  const Eigen::VectorXd w =
+      Eigen::Map<const Eigen::VectorXd>(weights.data(), static_cast<Eigen::Index>(weights.size()));
   const auto c = held.curvature(w, 1e-5 * length / (1 + scale * length));
   if (c.basis.cols() == 0) return Standstill::minimum;  // a corner that all sides lead to
   if (!c.hessian.allFinite()) return Standstill::moving;
   const SymmetricEigen eigen = symmetric_eigen(c.hessian);
-  const Vector& bend = eigen.values;
-  const Vector push = eigen.vectors.transpose() * (c.basis.transpose() * held.at(w));
+  const Eigen::VectorXd& bend = eigen.values;
+  const Eigen::VectorXd push = eigen.vectors.transpose() * (c.basis.transpose() * held.at(w));
   const double most = bend.cwiseAbs().maxCoeff(), resolved = 1e-7 * most;
   const double rounding = 1e-13 * most * std::max(length, 1 / scale) + 1e-14 * here.size;
   bool falls = false;
