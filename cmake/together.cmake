@@ -16,3 +16,11 @@ function(compile_folders_together target files)  # SOURCE...; at most so many at
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${batch})
   endforeach()
 endfunction()
+
+# What is not hot, and tests: little optimised, and not at all under a sanitizer, which halves its compilation.
+function(compile_briefly target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  if(ATTRACTOR_SANITIZE)
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
+endfunction()
