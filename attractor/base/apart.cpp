@@ -21,7 +21,7 @@
 namespace attractor {
 namespace {
 
-constexpr std::size_t kMostAddressSpace = std::size_t{1} << 42;
+constexpr rlim_t kMostAddressSpace = rlim_t{1} << 42;
 
 /// What this process has of address space, in bytes.
 std::size_t address_space() {

@@ -21,7 +21,7 @@ namespace attractor::lab {
 class CheckpointWriter {
  public:
   CheckpointWriter(CheckpointStore& store, std::string_view magic) : to_(store.replace()) {
-    to_->write(std::as_bytes(std::span(magic)));
+    to_->write(std::as_bytes(std::span<const char>(magic)));
   }
 
   template <class T>

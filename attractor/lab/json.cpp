@@ -147,7 +147,7 @@ Json& Json::operator[](std::string_view name) {
   Object& members = std::get<Object>(value_);
   for (Member& member : members)
     if (member.name == name) return member.value;
-  return members.emplace_back(std::string(name), Json()).value;
+  return members.emplace_back(Member{std::string(name), Json()}).value;
 }
 
 const Json& Json::at(std::string_view name) const {

@@ -440,8 +440,8 @@ TEST(NumbersParameter, RefusesWithTheItem) {
   const std::pair<const char*, const char*> wrong[] = {
       {"0.5,2", "2"},   {"x", "x"},       {"0.1,,1", ""},    {"0:2:3", "0:2:3"},
       {"0,inf", "inf"}, {"nan,0", "nan"}, {"0:1:1", "0:1:1"}};
-  for (const auto& [text, item] : wrong) {
-    EXPECT_EQ(refusal([&] { p.set(text); }), sentence(item));
+  for (const auto& w : wrong) {
+    EXPECT_EQ(refusal([&] { p.set(w.first); }), sentence(w.second));
     EXPECT_EQ(levels.values, std::vector<double>{0.5}) << "a refused list was stored";
   }
   EXPECT_EQ(refusal([&] { p.check_value(); }), "");

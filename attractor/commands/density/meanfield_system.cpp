@@ -167,7 +167,7 @@ MeanfieldSystem zonal_labels_system(const MeanfieldSetup& p, std::size_t size) {
     return f;
   };
   s.measure = [&labels, spectrum, mode = p.mode](State state) {
-    const auto c = labels.coefficients(state, std::max(spectrum.count(), mode + 1));
+    const auto c = labels.coefficients(state, std::max<std::size_t>(spectrum.count(), mode + 1));
     return MeanfieldMoment{
         .order = std::abs(zonal_order(spectrum.dim, c)),
         .log_energy = zonal_log_energy(spectrum, c),

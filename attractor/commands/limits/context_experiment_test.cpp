@@ -242,7 +242,7 @@ TEST(ContextExperiment, OptionsWithoutEffect) {
        "seed has no effect without simulate (and without exact)"},
       {{.dim = 0.5}, "dim = 0.5 is not allowed; allowed: 0, or whole numbers from 2"},
       {{.dim = 1}, "dim = 1 is not allowed"}};
-  for (const auto& [p, sentence] : cases) EXPECT_SAYS(refusal([&] { ask(p, {}); }), sentence);
+  for (const auto& c : cases) EXPECT_SAYS(refusal([&] { ask(c.first, {}); }), c.second);
   // The residual stream does change what recipes do.
   EXPECT_NE(
       cell(table(answer({.residual = 3, .advise = true}), "recipes"), "YaRN", "output_cosine"),

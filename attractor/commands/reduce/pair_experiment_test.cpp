@@ -68,7 +68,7 @@ TEST(PairExperiment, RefusesBadInput) {
       {{.time = INFINITY}, "time = 'inf'"},
       {{.time = NAN}, "time = 'nan'"},
       {{.dynamics = Rule::unnormalised, .mass1 = 0.8}, "masses"}};
-  for (const auto& [p, named] : cases) EXPECT_SAYS(refusal([&] { ask(p, {}); }), named);
+  for (const auto& c : cases) EXPECT_SAYS(refusal([&] { ask(c.first, {}); }), c.second);
   PairSetup p;
   for (const char* word : {"x", "inf", "nan"})
     for (const std::string name : {"angle", "time"})

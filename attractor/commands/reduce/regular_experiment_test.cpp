@@ -79,7 +79,7 @@ TEST(RegularExperiment, RefusesBadInput) {
       {{.count = 6, .shape = Shape::simplex, .dim = 5, .cosine = 0.1}, "dim = 5"},
       {{.count = 6, .shape = Shape::simplex, .cosine = -0.5}, "cosine = -0.5"},
       {{.count = 6, .shape = Shape::simplex, .cosine = NAN}, "cosine = 'nan'"}};
-  for (const auto& [p, named] : cases) EXPECT_SAYS(refusal([&] { ask(p, {}); }), named);
+  for (const auto& c : cases) EXPECT_SAYS(refusal([&] { ask(c.first, {}); }), c.second);
   RegularSetup p;
   EXPECT_SAYS(refusal([&] { find(list(p), "cosine").set("x"); }), "cosine = 'x'");
 }

@@ -336,15 +336,15 @@ TEST(FlowParameterUse, WhatTheStartDoesNotUseIsRefusedWhenGiven) {
       {"spread", clusters}, {"mode", circle},   {"amplitude", circle},
       {"phase", circle},    {"angles", angles}, {"tokens-file", file}};
   FlowSetup p;
-  for (const auto& [own, user] : uses)
+  for (const auto& use : uses)
     for (const Arrangement init : every<Arrangement>()) {
       p.init = init;
-      const std::string message = refusal([&] { check_use(list(p), {"beta", own, "seed"}); });
-      if (init == user)
+      const std::string message = refusal([&] { check_use(list(p), {"beta", use.first, "seed"}); });
+      if (init == use.second)
         EXPECT_EQ(message, "");
       else
-        EXPECT_EQ(message,
-                  fmt::format("{} is used by init {} only, not by init {}", own, user, init));
+        EXPECT_EQ(message, fmt::format("{} is used by init {} only, not by init {}", use.first,
+                                       use.second, init));
     }
   p.init = uniform;
   EXPECT_EQ(refusal([&] { check_use(list(p), {}); }), "");

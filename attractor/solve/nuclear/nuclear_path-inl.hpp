@@ -111,12 +111,13 @@ Matrix<Real> InteriorPoint<Real>::newton_matrix(const Matrix<Real>& inverse) con
         left * M.topLeftCorner(a, a), left * (M.topRightCorner(a, b) * right.transpose()),
         right * (M.bottomRightCorner(b, b) * right.transpose()));
   };
-  const auto [left_x, mixed_x, right_x] = blocks(at_.X);
-  const auto [left_z, mixed_z, right_z] = blocks(inverse);
+  const auto of_x = blocks(at_.X), of_z = blocks(inverse);
   std::vector<Index> query;
   for (const Index j : open_) query.push_back(rows_.query_of(j));
   Matrix<Real> out(count, count);
   const auto fill = [&](std::size_t begin, std::size_t end) {
+    const auto& [left_x, mixed_x, right_x] = of_x;
+    const auto& [left_z, mixed_z, right_z] = of_z;
     const auto first = static_cast<Index>(begin), last = static_cast<Index>(end);
     const auto others = left.topRows(last).transpose();
     const Matrix<Real> gram_x = left_x.middleRows(first, last - first) * others,
