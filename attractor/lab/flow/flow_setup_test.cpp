@@ -76,7 +76,9 @@ struct Address {
 // How many fields an aggregate has: as many as it can be made of.
 struct AnyField {
   template <class T>
-  operator T() const;
+  operator T() const {
+    throw Error("asked for its type alone");
+  }
 };
 template <class T, std::size_t... Field>
 constexpr bool can_be_made_of(std::index_sequence<Field...>) {
