@@ -3,20 +3,21 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <optional>
 
 #include "attractor/base/numbers.hpp"
+#include "attractor/observe/circle_pairs.hpp"
 #include "attractor/observe/energy.hpp"
+#include "attractor/observe/field_energy.hpp"
 #include "attractor/observe/hemisphere.hpp"
 #include "attractor/observe/pairs.hpp"
 #include "attractor/observe/spectrum.hpp"
-#include "attractor/tokens/components.hpp"
+#include "attractor/tokens/circle_order.hpp"
 
 namespace attractor::observe {
 namespace {
 
-void observe_clusters(std::span<const double> tokens, std::size_t dim,
-                      std::span<const double> masses, double radius, Observation& o) {
-  const Components found = components(tokens, dim, radius);
+void observe_clusters(const Components& found, std::span<const double> masses, Observation& o) {
   std::vector<double> size(found.count, 0.0);
   for (std::size_t i = 0; i < masses.size(); ++i) size[found.label[i]] += masses[i];
   o.clusters = static_cast<double>(found.count);
@@ -24,9 +25,8 @@ void observe_clusters(std::span<const double> tokens, std::size_t dim,
   o.distinct_tokens = static_cast<double>(masses.size());
 }
 
-void observe_energy(const Attention& attention, double logit_bound, std::span<const double> tokens,
-                    std::span<const double> masses, const ObserveOptions& options, Observation& o) {
-  const Energy e = energy(attention, tokens, masses, options.seed, options.exact_limit);
+void observe_energy(const Attention& attention, double logit_bound, const Energy& e,
+                    Observation& o) {
   o.log_energy = e.log_energy;
   o.energy = std::exp(e.log_energy);
   const double log_most =
@@ -111,14 +111,26 @@ Observation observe(const Attention& attention, double logit_bound, std::span<co
   o.mean_cosine = mean.mean_cosine;
   o.one_minus_mean_cosine = mean.one_minus_mean_cosine;
   o.order_parameter = mean.order_parameter;
-  const PairStatistics pairs = pair_statistics(tokens, dim, masses, options.pair_threshold,
-                                               options.seed, options.exact_limit);
+  // Many tokens on the circle: what would be estimated elsewhere is exact in their order.
+  std::optional<CircleOrder> order;
+  const bool many = n > std::max<std::size_t>(options.exact_limit, 512);
+  if (dim == 2 && many) order = circle_order(tokens);
+  const PairStatistics pairs =
+      order ? circle_pair_statistics(*order, tokens, masses, options.pair_threshold, false)
+            : pair_statistics(tokens, dim, masses, options.pair_threshold, options.seed,
+                              options.exact_limit);
   o.pair_fraction = pairs.fraction;
   o.pair_fraction_error = pairs.fraction_error;
   o.smallest_cosine = pairs.smallest_cosine;
   o.largest_angle = pairs.largest_angle;
-  observe_clusters(tokens, dim, masses, options.cluster_radius, o);
-  observe_energy(attention, logit_bound, tokens, masses, options, o);
+  observe_clusters(order ? components_on_circle(*order, tokens, options.cluster_radius)
+                         : components(tokens, dim, options.cluster_radius),
+                   masses, o);
+  std::optional<Energy> summed;
+  if (many) summed = field_energy(attention, tokens, masses, order ? &*order : nullptr);
+  observe_energy(
+      attention, logit_bound,
+      summed ? *summed : energy(attention, tokens, masses, options.seed, options.exact_limit), o);
   o.effective_rank = o.effective_rank_error = o.span_dimension = kNan;
   if (thorough || std::min(n, dim) <= 128) {
     const Spectrum s = spectrum(tokens, dim, masses, options.seed);

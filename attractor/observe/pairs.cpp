@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "attractor/base/threads.hpp"
+#include "attractor/observe/circle_pairs.hpp"
 #include "attractor/observe/close_weights.hpp"
 #include "attractor/observe/row_sample.hpp"
 #include "attractor/space/space.hpp"
@@ -371,9 +372,12 @@ PairStatistics pair_statistics(std::span<const double> tokens, std::size_t dim,
   assert(dim > 0 && !masses.empty() && tokens.size() == masses.size() * dim);
   const View view{tokens, dim, masses};
   if (view.total() < 2) return {};
-  return view.size() <= std::max(exact_limit, sampled_rows(view.size()))
-             ? exact_statistics(view, 1 - threshold)
-             : sampled_statistics(view, 1 - threshold, seed);
+  if (view.size() <= std::max(exact_limit, sampled_rows(view.size())))
+    return exact_statistics(view, 1 - threshold);
+  if (dim == 2)
+    if (const auto order = circle_order(tokens))
+      return circle_pair_statistics(*order, tokens, masses, threshold, true);
+  return sampled_statistics(view, 1 - threshold, seed);
 }
 
 }  // namespace attractor::observe

@@ -47,7 +47,8 @@ struct PairStatistics {
 MeanCosine mean_cosine(std::span<const double> tokens, std::size_t dim,
                        std::span<const double> masses);
 
-/// Exact for n <= exact_limit, and for as many tokens as rows would be drawn (512). Otherwise close
+/// Exact for n <= exact_limit, for as many tokens as rows would be drawn (512), and on the circle
+/// (circle_pairs.hpp; off it, not of unit length, lie zeros and tokens of R^2). Otherwise close
 /// pairs are counted token by token where a search finds all of them; crowds beyond 64 to 1024
 /// close tokens, and the histogram, are estimated from 64 to 512 rows of the matrix of pairs (at
 /// most twice as many), drawn in strata of alike close mass (row_sample.hpp).

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "attractor/space/space.hpp"
+#include "attractor/tokens/circle_order.hpp"
 
 namespace attractor {
 namespace {
@@ -128,6 +129,9 @@ class Search {
 
 Components components(std::span<const double> tokens, std::size_t dim, double radius) {
   assert(radius > 0);
+  if (dim == 2 && tokens.size() / 2 > kSmall)
+    if (const auto order = circle_order(tokens))
+      return components_on_circle(*order, tokens, radius);
   return Search(tokens, dim, radius).run();
 }
 

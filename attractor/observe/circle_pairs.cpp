@@ -1,0 +1,112 @@
+#include "attractor/observe/circle_pairs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+#include "attractor/base/threads.hpp"
+#include "attractor/space/space.hpp"
+
+namespace attractor::observe {
+namespace {
+
+constexpr double kTurn = 2 * std::numbers::pi;
+
+// Places 0 .. n - 1 around the circle, and n .. 2n - 1 a turn later.
+class Ring {
+ public:
+  Ring(const CircleOrder& order, std::span<const double> masses)
+      : order_(order), before_(order.token.size() + 1, 0.0) {
+    for (std::size_t k = 0; k < size(); ++k) {
+      const double m = masses[order.token[k]];
+      before_[k + 1] = before_[k] + m;
+      merged_ += m * (m - 1);
+    }
+  }
+
+  std::size_t size() const { return order_.token.size(); }
+  double total() const { return before_.back(); }
+  double pairs() const { return total() * (total() - 1); }
+  double angle(std::size_t k) const {
+    return k < size() ? order_.angle[k] : order_.angle[k - size()] + kTurn;
+  }
+  double mass_before(std::size_t k) const {
+    return k < size() ? before_[k] : total() + before_[k - size()];
+  }
+
+  /// Calls seen(k, last) for each place, `last` being the last place at most `reach` ahead of it.
+  template <class Seen>
+  void walk(double reach, const Seen& seen) const {
+    for (std::size_t k = 0, last = 0; k < size(); ++k) {
+      last = std::max(last, k);
+      while (last + 1 < k + size() && angle(last + 1) - angle(k) <= reach) ++last;
+      seen(k, last);
+    }
+  }
+
+  /// Ordered pairs of originals at most `reach` < pi apart; merged ones are 0 apart. Whole numbers.
+  double pairs_within(double reach) const {
+    double ahead = 0;
+    walk(reach, [&](std::size_t k, std::size_t last) {
+      const double own = mass_before(k + 1) - mass_before(k);
+      ahead += own * (mass_before(last + 1) - mass_before(k + 1));
+    });
+    return 2 * ahead + merged_;
+  }
+
+ private:
+  const CircleOrder& order_;
+  std::vector<double> before_;  // mass of the places before
+  double merged_ = 0;
+};
+
+double close_pairs(const Ring& ring, double gap) {
+  if (gap < 0) return 0;
+  return gap < 2 ? ring.pairs_within(2 * std::asin(std::sqrt(gap / 2))) : ring.pairs();
+}
+
+// Bins are closed below; an edge missed by rounding counts as met (pairs.hpp).
+void fill_histogram(const Ring& ring, std::array<double, kCosineBins>& histogram) {
+  constexpr double kMissed = 2e-11;
+  std::array<double, kCosineBins + 1> above{};  // pairs with a cosine of at least the edge
+  above[0] = ring.pairs();
+  parallel_for(kCosineBins - 1, 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t b = begin + 1; b <= end; ++b)
+      above[b] = ring.pairs_within(std::acos(-1 + static_cast<double>(b) / 50 - kMissed));
+  });
+  for (std::size_t b = 0; b < kCosineBins; ++b)
+    histogram[b] = (above[b] - above[b + 1]) / ring.pairs();
+}
+
+}  // namespace
+
+PairStatistics circle_pair_statistics(const CircleOrder& order, std::span<const double> tokens,
+                                      std::span<const double> masses, double threshold,
+                                      bool histogram) {
+  const Ring ring(order, masses);
+  if (ring.total() < 2) return {};
+  PairStatistics result;
+  result.fraction = close_pairs(ring, 1 - threshold) / ring.pairs();
+  if (histogram) fill_histogram(ring, result.histogram);
+  // By both chords (Kahan): accurate at 0 and at pi.
+  double widest = 0, chord = 0, rest = 1;
+  const auto look = [&](std::size_t k, std::size_t j) {
+    const double ahead = ring.angle(j) - ring.angle(k), apart = std::min(ahead, kTurn - ahead);
+    if (!(apart > widest)) return;
+    widest = apart;
+    const double* x = &tokens[2 * order.token[k]];
+    const double* y = &tokens[2 * order.token[j % ring.size()]];
+    chord = std::hypot(x[0] - y[0], x[1] - y[1]);
+    rest = std::hypot(x[0] + y[0], x[1] + y[1]);
+  };
+  ring.walk(std::numbers::pi, [&](std::size_t k, std::size_t last) {
+    if (last > k) look(k, last);
+    if (last + 1 < k + ring.size()) look(k, last + 1);
+  });
+  result.smallest_cosine = std::max(-1.0, 1 - chord * chord / 2);
+  result.largest_angle = 2 * std::atan2(chord, rest);
+  return result;
+}
+
+}  // namespace attractor::observe
