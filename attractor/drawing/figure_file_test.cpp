@@ -94,7 +94,10 @@ std::vector<std::pair<double, double>> read_back(const std::string& text) {
     return scale == "log" ? low * std::pow(high / low, share) : low + (high - low) * share;
   };
   std::vector<std::pair<double, double>> points;
-  const std::string path = match(text, "<path class=\"line\"[^>]* d=\"([^\"]*)\"");
+  // Without a regular expression: libstdc++ descends once for each character, and a path is long.
+  const std::string begin = " d=\"";
+  const std::size_t from = text.find(begin, text.find("<path class=\"line\"")) + begin.size();
+  const std::string path = text.substr(from, text.find('"', from) - from);
   const std::regex vertex("[ML]([-0-9.]+) ([-0-9.]+)");
   for (std::sregex_iterator at(path.begin(), path.end(), vertex), end; at != end; ++at)
     points.emplace_back(axis("x", std::stod((*at)[1]) / width),
