@@ -118,7 +118,7 @@ Observation observe(const Attention& attention, double logit_bound, std::span<co
   const PairStatistics pairs =
       order ? circle_pair_statistics(*order, tokens, masses, options.pair_threshold, false)
             : pair_statistics(tokens, dim, masses, options.pair_threshold, options.seed,
-                              options.exact_limit);
+                              options.exact_limit, false);
   o.pair_fraction = pairs.fraction;
   o.pair_fraction_error = pairs.fraction_error;
   o.smallest_cosine = pairs.smallest_cosine;

@@ -245,8 +245,9 @@ double angle(const View& view, const Pair& pair) {
   return 2 * std::atan2(chord, std::sqrt(squared_distance(u, v)));
 }
 
-void finish(const View& view, const Tally& tally, PairStatistics& result) {
-  for (std::size_t b = 0; b < kCosineBins; ++b) result.histogram[b] = tally.bins[b] / tally.pairs;
+void finish(const View& view, const Tally& tally, bool histogram, PairStatistics& result) {
+  for (std::size_t b = 0; b < kCosineBins && histogram; ++b)
+    result.histogram[b] = tally.bins[b] / tally.pairs;
   result.smallest_cosine = std::max(-1.0, 1 - tally.farthest.gap);
   result.largest_angle = angle(view, tally.farthest);
 }
@@ -260,7 +261,7 @@ PairStatistics exact_statistics(const View& view, double threshold_gap) {
   double sum = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) sum += view.masses[i] * close[i];
   result.fraction = sum / tally.pairs;
-  finish(view, tally, result);
+  finish(view, tally, true, result);
   return result;
 }
 
@@ -320,25 +321,48 @@ Sums sum_close(const View& view, const RowSample& sample, const CloseWeights& cl
   return sums;
 }
 
-PairStatistics sampled_statistics(const View& view, double threshold_gap, std::uint64_t seed) {
+// Reads the rows of a sample; `close` gets the close originals of one of each. Without a histogram
+// those of strata where the search has counted all are left out, and the farthest pair is looked
+// for from a few of them.
+Tally read_sample(const View& view, double threshold_gap, const RowSample& sample, bool histogram,
+                  std::span<double> close) {
+  constexpr std::size_t kStarts = 8;
+  std::vector<std::size_t> place;
+  std::vector<std::uint32_t> rows;
+  std::vector<double> weights;
+  for (const Stratum& stratum : sample.strata) {
+    if (stratum.complete && !histogram) continue;
+    double mass = 0;
+    for (std::size_t k = stratum.begin; k < stratum.end; ++k) mass += view.masses[sample.rows[k]];
+    for (std::size_t k = stratum.begin; k < stratum.end; ++k) {
+      place.push_back(k);
+      rows.push_back(sample.rows[k]);
+      weights.push_back(view.masses[sample.rows[k]] * stratum.mass / mass);
+    }
+  }
+  std::vector<double> found(rows.size(), 0.0);
+  Tally tally = run_scan({view, threshold_gap, rows, weights, false}, found);
+  for (std::size_t k = 0; k < place.size(); ++k) close[place[k]] = found[k];
+  for (std::size_t q = 0; q < kStarts && !histogram; ++q)
+    keep_farther(tally.farthest,
+                 farthest_from(view, sample.rows[q * sample.rows.size() / kStarts]));
+  tally.farthest = farthest_point_iteration(view, tally.farthest);
+  return tally;
+}
+
+PairStatistics sampled_statistics(const View& view, double threshold_gap, std::uint64_t seed,
+                                  bool histogram) {
   const CloseWeights near = close_others(view, threshold_gap);
   const RowSample sample =
       sample_rows(view.masses, near, sampled_rows(view.size()), seed, "observe.pairs");
-  std::vector<double> close(sample.rows.size(), 0.0), weights(sample.rows.size());
-  for (const Stratum& stratum : sample.strata) {
-    double mass = 0;
-    for (std::size_t k = stratum.begin; k < stratum.end; ++k) mass += view.masses[sample.rows[k]];
-    for (std::size_t k = stratum.begin; k < stratum.end; ++k)
-      weights[k] = view.masses[sample.rows[k]] * stratum.mass / mass;
-  }
-  Tally tally = run_scan({view, threshold_gap, sample.rows, weights, false}, close);
-  tally.farthest = farthest_point_iteration(view, tally.farthest);
+  std::vector<double> close(sample.rows.size(), 0.0);
+  const Tally tally = read_sample(view, threshold_gap, sample, histogram, close);
   PairStatistics result{.sampled = true, .smallest_is_bound = true};
   const Sums sums = sum_close(view, sample, near, close);
   const double total = view.total(), pairs = total * (total - 1);
   result.fraction = (sums.exact + sums.sampled) / pairs;
   result.fraction_error = std::hypot(std::sqrt(sums.variance), sums.hidden) / pairs;
-  finish(view, tally, result);
+  finish(view, tally, histogram, result);
   return result;
 }
 
@@ -368,7 +392,7 @@ MeanCosine mean_cosine(std::span<const double> tokens, std::size_t dim,
 
 PairStatistics pair_statistics(std::span<const double> tokens, std::size_t dim,
                                std::span<const double> masses, double threshold, std::uint64_t seed,
-                               std::size_t exact_limit) {
+                               std::size_t exact_limit, bool histogram) {
   assert(dim > 0 && !masses.empty() && tokens.size() == masses.size() * dim);
   const View view{tokens, dim, masses};
   if (view.total() < 2) return {};
@@ -376,8 +400,8 @@ PairStatistics pair_statistics(std::span<const double> tokens, std::size_t dim,
     return exact_statistics(view, 1 - threshold);
   if (dim == 2)
     if (const auto order = circle_order(tokens))
-      return circle_pair_statistics(*order, tokens, masses, threshold, true);
-  return sampled_statistics(view, 1 - threshold, seed);
+      return circle_pair_statistics(*order, tokens, masses, threshold, histogram);
+  return sampled_statistics(view, 1 - threshold, seed, histogram);
 }
 
 }  // namespace attractor::observe

@@ -52,8 +52,9 @@ MeanCosine mean_cosine(std::span<const double> tokens, std::size_t dim,
 /// pairs are counted token by token where a search finds all of them; crowds beyond 64 to 1024
 /// close tokens, and the histogram, are estimated from 64 to 512 rows of the matrix of pairs (at
 /// most twice as many), drawn in strata of alike close mass (row_sample.hpp).
+/// `histogram` false: it may be left empty, which saves most of the time where pairs are sampled.
 PairStatistics pair_statistics(std::span<const double> tokens, std::size_t dim,
                                std::span<const double> masses, double threshold, std::uint64_t seed,
-                               std::size_t exact_limit = 4096);
+                               std::size_t exact_limit = 4096, bool histogram = true);
 
 }  // namespace attractor::observe

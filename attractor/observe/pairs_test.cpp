@@ -234,11 +234,11 @@ TEST(Pairs, SamplingIsUnbiased) {
 // over 40 seeds is known to 22 %).
 TEST(Pairs, SamplingOfCrowdsIsUnbiased) {
   constexpr std::size_t kTokens = 20000, kSeeds = 40;
-  Cloud c{{}, {}, 2};
+  Cloud c{{}, {}, 3};  // on the circle pairs are not sampled
   double originals[2] = {0, 0};
   for (std::size_t i = 0; i < kTokens; ++i) {
     const bool second = i % 10 < 3;
-    c.tokens.insert(c.tokens.end(), {second ? 0.0 : 1.0, second ? 1.0 : 0.0});
+    c.tokens.insert(c.tokens.end(), {second ? 0.0 : 1.0, second ? 1.0 : 0.0, 0.0});
     c.masses.push_back(i == 0 ? 5000 : 1 + static_cast<double>(i % 3));
     originals[second] += c.masses.back();
   }
@@ -261,16 +261,32 @@ TEST(Pairs, SamplingOfCrowdsIsUnbiased) {
 // the iteration finds the smallest cosine exactly.
 TEST(Pairs, FarthestPointIterationOnAnArc) {
   const Stream stream(10, "test.arc");
-  Cloud c{{}, std::vector<double>(6000, 1.0), 2};
+  Cloud c{{}, std::vector<double>(6000, 1.0), 3};
   for (std::size_t i = 0; i < 6000; ++i) {
     const double t = 2 * stream.uniform(i, 0);
-    c.tokens.insert(c.tokens.end(), {std::cos(t), std::sin(t)});
+    c.tokens.insert(c.tokens.end(), {std::cos(t), std::sin(t), 0.0});
   }
   const PairStatistics exact = statistics_of(c, 0.9, 0, 6000), found = statistics_of(c, 0.9);
   EXPECT_TRUE(found.sampled);
   EXPECT_EQ(found.smallest_cosine, exact.smallest_cosine);
   EXPECT_DOUBLE_EQ(found.largest_angle, exact.largest_angle);
   EXPECT_NEAR(found.fraction, exact.fraction, 4 * found.fraction_error);
+}
+
+TEST(Pairs, TheFractionDoesNotDependOnTheHistogram) {
+  for (const double pull : {0.0, 3.0})
+    for (const double threshold : {0.999, 0.6}) {
+      const Cloud c = cloud(4, 3000, 5, pull, 3);
+      const PairStatistics with = statistics_of(c, threshold, 1, 100);
+      const PairStatistics exact = statistics_of(c, threshold, 1, 3000);
+      const PairStatistics without =
+          pair_statistics(c.tokens, c.dim, c.masses, threshold, 1, 100, false);
+      EXPECT_EQ(without.fraction, with.fraction);
+      EXPECT_EQ(without.fraction_error, with.fraction_error);
+      EXPECT_GE(without.smallest_cosine, exact.smallest_cosine - 1e-12);
+      EXPECT_NEAR(without.largest_angle, exact.largest_angle, 0.3);  // some pair's
+      EXPECT_EQ(without.histogram[0], 0);
+    }
 }
 
 TEST(Pairs, ThreadsDoNotShow) {
