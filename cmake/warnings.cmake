@@ -11,8 +11,11 @@ target_compile_options(attractor_flags INTERFACE
 if(ATTRACTOR_SANITIZE)
   target_compile_options(attractor_flags INTERFACE -fsanitize=${ATTRACTOR_SANITIZE}
                          -fno-sanitize-recover=all -fno-omit-frame-pointer)
-  if(ATTRACTOR_SANITIZE MATCHES address)  # a name that GCC defines and clang does not
-    target_compile_options(attractor_flags INTERFACE $<$<CXX_COMPILER_ID:Clang>:-D__SANITIZE_ADDRESS__=1>)
-  endif()
+  foreach(kind address thread)  # names that GCC defines and clang does not
+    string(TOUPPER ${kind} name)
+    if(ATTRACTOR_SANITIZE MATCHES ${kind})
+      target_compile_options(attractor_flags INTERFACE $<$<CXX_COMPILER_ID:Clang>:-D__SANITIZE_${name}__=1>)
+    endif()
+  endforeach()
   target_link_options(attractor_flags INTERFACE -fsanitize=${ATTRACTOR_SANITIZE})
 endif()
