@@ -26,7 +26,7 @@ BELOW = {
     "stability": ["base", "attention"],
     "mean_field": ["base", "space", "flow", "attention", "stability"],
     "noise": ["base", "flow", "attention", "stability", "mean_field"],
-    "observe": ["base", "space", "solve", "flow", "tokens", "attention", "depth"],
+    "observe": ["base", "kernels", "space", "solve", "flow", "tokens", "attention", "depth"],
     "models": ["base", "kernels", "space", "tokens", "attention", "reductions", "long_context", "observe"],
     "lab": ["base", "ranks", "space", "solve", "flow", "tokens", "attention", "depth", "training", "observe", "models"],
     "commands": ["base", "ranks", "report", "space", "flow", "tokens", "attention", "depth", "training", "reductions", "long_context",

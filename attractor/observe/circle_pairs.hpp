@@ -9,7 +9,7 @@
 
 #include <span>
 
-#include "attractor/observe/pairs.hpp"
+#include "attractor/observe/pair_statistics.hpp"
 #include "attractor/tokens/circle_order.hpp"
 
 namespace attractor::observe {

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "attractor/base/random.hpp"
+#include "attractor/observe/pairs.hpp"
 
 namespace attractor::observe {
 namespace {

@@ -12,7 +12,7 @@
 #include "attractor/observe/hemisphere.hpp"
 #include "attractor/observe/pairs.hpp"
 #include "attractor/observe/spectrum.hpp"
-#include "attractor/tokens/circle_order.hpp"
+#include "attractor/tokens/components.hpp"
 
 namespace attractor::observe {
 namespace {

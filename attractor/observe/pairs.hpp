@@ -14,10 +14,11 @@
 // or 64 rows) and the search of close_weights.hpp; memory O(n dim).
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+
+#include "attractor/observe/pair_statistics.hpp"
 
 namespace attractor::observe {
 
@@ -26,20 +27,6 @@ struct MeanCosine {
   double mean_cosine = 1;
   double one_minus_mean_cosine = 0;
   double order_parameter = 1;
-};
-
-inline constexpr std::size_t kCosineBins = 100;
-
-struct PairStatistics {
-  double fraction = 1;        // of pairs with cosine >= threshold
-  double fraction_error = 0;  // its standard error, and what may be unseen; 0: exact
-  double smallest_cosine = 1;
-  double largest_angle = 0;  // in radians; the angle of that cosine
-  /// Fractions of pairs; bin b is [-1 + b/50, -1 + (b+1)/50), the last one closed. A cosine that
-  /// misses an edge by rounding (2e-11) counts as on the edge.
-  std::array<double, kCosineBins> histogram{};
-  bool sampled = false;            // the histogram is an estimate; the fraction too, if in error
-  bool smallest_is_bound = false;  // smallest_cosine belongs to some pair: the true one is <= it
 };
 
 /// Tokens: n x dim, row-major, n >= 1; masses: n whole numbers >= 1, sum below 9e7 (its square

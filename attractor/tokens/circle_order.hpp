@@ -8,8 +8,6 @@
 #include <span>
 #include <vector>
 
-#include "attractor/tokens/components.hpp"
-
 namespace attractor {
 
 struct CircleOrder {
@@ -19,9 +17,5 @@ struct CircleOrder {
 
 /// Tokens: n x 2, n >= 1. None unless all are unit vectors to 1e-12.
 std::optional<CircleOrder> circle_order(std::span<const double> tokens);
-
-/// components() of these tokens: neighbours further apart than the radius end a component.
-Components components_on_circle(const CircleOrder& order, std::span<const double> tokens,
-                                double radius);
 
 }  // namespace attractor

@@ -7,6 +7,7 @@
 
 #include "attractor/base/random.hpp"
 #include "attractor/space/space.hpp"
+#include "attractor/tokens/components.hpp"
 
 namespace attractor {
 namespace {

@@ -9,7 +9,6 @@
 #include <unordered_map>
 
 #include "attractor/space/space.hpp"
-#include "attractor/tokens/circle_order.hpp"
 
 namespace attractor {
 namespace {
@@ -126,6 +125,31 @@ class Search {
 };
 
 }  // namespace
+
+Components components_on_circle(const CircleOrder& order, std::span<const double> tokens,
+                                double radius) {
+  constexpr auto kNone = std::numeric_limits<std::uint32_t>::max();
+  const std::size_t n = order.token.size();
+  const auto linked = [&](std::size_t k) {  // with the next one
+    const std::size_t i = order.token[k], j = order.token[(k + 1) % n];
+    return squared_distance(tokens.subspan(2 * i, 2), tokens.subspan(2 * j, 2)) <= radius * radius;
+  };
+  std::vector<std::uint32_t> piece(n);  // of each token
+  std::uint32_t pieces = 1;
+  for (std::size_t k = 0; k < n; ++k) {
+    piece[order.token[k]] = pieces - 1;
+    if (k + 1 < n && !linked(k)) ++pieces;
+  }
+  const bool around = pieces > 1 && linked(n - 1);  // the last piece goes on as the first
+  Components found{std::vector<std::uint32_t>(n), 0};
+  std::vector<std::uint32_t> label(pieces, kNone);
+  for (std::size_t i = 0; i < n; ++i) {
+    std::uint32_t& own = label[around && piece[i] == pieces - 1 ? 0 : piece[i]];
+    if (own == kNone) own = static_cast<std::uint32_t>(found.count++);
+    found.label[i] = own;
+  }
+  return found;
+}
 
 Components components(std::span<const double> tokens, std::size_t dim, double radius) {
   assert(radius > 0);

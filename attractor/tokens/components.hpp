@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "attractor/tokens/circle_order.hpp"
+
 namespace attractor {
 
 struct Components {
@@ -16,5 +18,8 @@ struct Components {
 };
 
 Components components(std::span<const double> tokens, std::size_t dim, double radius);
+/// The same for tokens of the circle: neighbours further apart than the radius end a component.
+Components components_on_circle(const CircleOrder& order, std::span<const double> tokens,
+                                double radius);
 
 }  // namespace attractor
