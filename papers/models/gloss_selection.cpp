@@ -312,10 +312,10 @@ Finding run(const Effort& effort) {
   std::vector<Study> studies;
   studies.push_back(study_of("4 000 glosses", model, 4000, 0, effort.quick ? 200 : 3000, effort));
   if (!effort.quick && !effort.context.stopped()) {
-    studies.push_back(study_of("all glosses", model, 0, 0, 1000, effort));
+    studies.push_back(study_of("all glosses", model, 0, 0, 500, effort));
     if (!effort.context.stopped())
       studies.push_back(study_of("4 000 glosses, last layer", model, 4000,
-                                 model.get().architecture.layers, 1000, effort));
+                                 model.get().architecture.layers, 500, effort));
   }
   Finding finding;
   if (effort.context.stopped()) return finding;

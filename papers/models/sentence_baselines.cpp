@@ -14,6 +14,8 @@
 namespace attractor::papers::sentence_baselines {
 namespace {
 
+using models::Band;
+
 struct Elsewhere {
   std::size_t layer;
   double within, across;
@@ -31,12 +33,6 @@ struct Case {
 std::vector<Case> cases() {
   return {{"minilm", "MiniLM", 0.333939, 0.066119, {{5, .318, .271}, {6, .316, .066}}},
           {"gte-small", "gte-small", 0.832770, 0.647433, {{12, .804, .623}}}};
-}
-
-/// Of the sentences given, all of them.
-InspectRecord within_and_across(const lab::ModelInput& model, const std::string& sentences,
-                                const Effort& effort) {
-  return inspected(plain_setup(model, sentences), effort);
 }
 
 /// 100 sentences drawn from the book, with our texts beside them.
@@ -84,6 +80,41 @@ report::Panel panel_of(const std::string& title, const InspectRecord& sentences,
   return panel;
 }
 
+struct Sentences {
+  InspectRecord ten{}, some{}, ours{};  // the first ten; 100 of them; our texts and 100 drawn
+};
+
+void add_checks(const Case& c, const Sentences& s, std::vector<Check>& checks) {
+  const auto words = [&](const char* what) { return fmt::format("{}: {}", c.title, what); };
+  checks.push_back(near(words("within ten sentences, against PyTorch's"), s.ten.within.back().mean,
+                        c.within, 1e-4));
+  checks.push_back(
+      near(words("between them, against PyTorch's"), s.ten.across.back().mean, c.across, 1e-4));
+  for (const auto& [k, within, across] : c.elsewhere) {
+    checks.push_back(near(fmt::format("{}, layer {}: within, against 100 others", c.title, k),
+                          s.some.within[k].mean, within, 0.1));
+    checks.push_back(near(fmt::format("{}, layer {}: between, against 100 others", c.title, k),
+                          s.some.across[k].mean, across, 0.1));
+  }
+  checks.push_back(at_least(words("within minus between after the last layer, lower end at 99 %"),
+                            s.some.excess.back().low, 0.05));
+  const Band &drawn_at = s.ours.across.back(), &spread_at = s.some.across.back();
+  checks.push_back(at_most(
+      words("between sentences, drawn and evenly spread: difference over the width of their bands"),
+      std::abs(drawn_at.mean - spread_at.mean) /
+          std::hypot(drawn_at.high - drawn_at.low, spread_at.high - spread_at.low),
+      1));
+}
+
+void add_rows(const Case& c, const InspectRecord& some, Table& table) {
+  for (std::size_t k = 0; k <= some.layers(); ++k) {
+    table.labels.emplace_back(c.title);
+    table.rows.push_back({static_cast<double>(k), some.within[k].mean, some.across[k].mean,
+                          some.across[k].low, some.across[k].high, some.excess[k].mean,
+                          some.excess[k].low, some.excess[k].high});
+  }
+}
+
 Finding run(const Effort& effort) {
   Finding finding;
   const std::string book =
@@ -97,45 +128,17 @@ Finding run(const Effort& effort) {
   std::string words;
   for (const Case& c : cases()) {
     const lab::ModelInput model = trained_model(c.name);
-    const InspectRecord ten = within_and_across(model, first_lines(book, 10), effort);
-    finding.checks.push_back(
-        near(fmt::format("{}: within ten sentences, against PyTorch's", c.title),
-             ten.within.back().mean, c.within, 1e-4));
-    finding.checks.push_back(near(fmt::format("{}: between them, against PyTorch's", c.title),
-                                  ten.across.back().mean, c.across, 1e-4));
-    const InspectRecord some = within_and_across(model, spread_sentences(book), effort);
-    const InspectRecord ours = drawn(model, c.name, book, effort);
+    const Sentences s{.ten = inspected(plain_setup(model, first_lines(book, 10)), effort),
+                      .some = inspected(plain_setup(model, spread_sentences(book)), effort),
+                      .ours = drawn(model, c.name, book, effort)};
     if (effort.context.stopped()) return {};
-    for (const auto& [k, within, across] : c.elsewhere) {
-      finding.checks.push_back(
-          near(fmt::format("{}, layer {}: within, against 100 others", c.title, k),
-               some.within[k].mean, within, 0.1));
-      finding.checks.push_back(
-          near(fmt::format("{}, layer {}: between, against 100 others", c.title, k),
-               some.across[k].mean, across, 0.1));
-    }
-    const std::size_t last = some.layers();
-    finding.checks.push_back(at_least(
-        fmt::format("{}: within minus between after the last layer, lower end at 99 %", c.title),
-        some.excess[last].low, 0.05));
-    finding.checks.push_back(at_most(
-        fmt::format("{}: between sentences, drawn and evenly spread: difference over the width "
-                    "of their bands",
-                    c.title),
-        std::abs(ours.across[last].mean - some.across[last].mean) /
-            std::hypot(ours.across[last].high - ours.across[last].low,
-                       some.across[last].high - some.across[last].low),
-        1));
-    for (std::size_t k = 0; k <= last; ++k) {
-      table.labels.emplace_back(c.title);
-      table.rows.push_back({static_cast<double>(k), some.within[k].mean, some.across[k].mean,
-                            some.across[k].low, some.across[k].high, some.excess[k].mean,
-                            some.excess[k].low, some.excess[k].high});
-    }
+    add_checks(c, s, finding.checks);
+    add_rows(c, s.some, table);
+    const Band& across = s.some.across.back();
     words += fmt::format("{}{} {:.3f} within and {:.3f} between sentences ({:.3f} to {:.3f})",
-                         words.empty() ? "" : ", ", c.title, some.within[last].mean,
-                         some.across[last].mean, some.across[last].low, some.across[last].high);
-    panels.push_back(panel_of(c.title, some, ours));
+                         words.empty() ? "" : ", ", c.title, s.some.within.back().mean, across.mean,
+                         across.low, across.high);
+    panels.push_back(panel_of(c.title, s.some, s.ours));
   }
   finding.answer.headline = fmt::format(
       "Mean cosine after the last layer: {}. What tokens of one text share is the rest.", words);

@@ -48,10 +48,11 @@ struct Mapped {
   InspectRecord record{};
 };
 
-Mapped mapped(const Case& c, std::size_t texts, std::uint64_t draws, const Effort& effort) {
+Mapped mapped(const Case& c, std::size_t texts, std::size_t null_texts, std::uint64_t draws,
+              const Effort& effort) {
   InspectSetup setup = plain_setup(trained_model(c.name), first_lines(texts_for(c.name), texts));
   setup.nulls = draws;
-  setup.null_texts = texts;
+  setup.null_texts = null_texts;
   return {c, inspected(setup, effort)};
 }
 
@@ -70,7 +71,8 @@ struct Reading {
   std::string what, sentence;
   std::function<double(const TextReading&)> trained;
   std::function<double(const NullReading&, std::size_t draw)> null;
-  bool above;  // the trained ones lie above the others
+  bool above;            // the trained ones lie above the others
+  std::string not_of{};  // a model of which it is not claimed
 };
 
 std::vector<Reading> readings() {
@@ -85,7 +87,7 @@ std::vector<Reading> readings() {
       {"slope of logits against cosines, β_eff",
        "Trained heads give larger logits to more similar tokens: β_eff, mean over heads and layers",
        over_layers(&models::LayerReading::beta),
-       [](const NullReading& n, std::size_t k) { return mean(n.slope[k]); }, true},
+       [](const NullReading& n, std::size_t k) { return mean(n.slope[k]); }, true, "gte-small"},
       {"part of the logits that cosines explain",
        "Cosines explain more of the logits of trained heads: part of the variance within rows",
        over_layers(&models::LayerReading::r2),
@@ -231,17 +233,18 @@ void add_sentence(const Reading& reading, const std::vector<Mapped>& all, Table&
     table.rows.push_back({static_cast<double>(m.record.texts.size()), c.trained.mean, c.trained.low,
                           c.trained.high, c.nulls[0].mean, c.nulls[0].low, c.nulls[0].high,
                           c.nulls[1].mean, c.nulls[1].low, c.nulls[1].high});
-    finding.checks.push_back(
-        at_least(fmt::format("{}, {}: distance of the 99 % interval of trained weights to both "
-                             "nulls' ({} them)",
-                             m.of.title, reading.what, reading.above ? "above" : "below"),
-                 c.distance, 0));
+    if (m.of.title != reading.not_of)
+      finding.checks.push_back(
+          at_least(fmt::format("{}, {}: distance of the 99 % interval of trained weights to both "
+                               "nulls' ({} them)",
+                               m.of.title, reading.what, reading.above ? "above" : "below"),
+                   c.distance, 0));
     words += fmt::format("{}{} {}, shuffled {}, redrawn {}", words.empty() ? "" : "; ", m.of.title,
                          interval(c.trained), interval(c.nulls[0]), interval(c.nulls[1]));
   }
-  finding.answer.remarks.push_back(fmt::format("{} ({} texts, 99 % intervals): {}.",
-                                               reading.sentence, all.front().record.texts.size(),
-                                               words));
+  finding.answer.remarks.push_back(fmt::format(
+      "{} ({} texts, 99 % intervals{}): {}.", reading.sentence, all.front().record.texts.size(),
+      reading.not_of.empty() ? "" : "; not claimed of " + reading.not_of, words));
 }
 
 /// The next mean cosine in three ways; attention alone draws together more than trained layers do.
@@ -287,7 +290,8 @@ Finding run(const Effort& effort) {
   for (const Case& c : cases()) {
     // Long texts take minutes: where time is short, too few of them for a sentence.
     const bool few = effort.quick && c.name == albert_name();
-    all.push_back(mapped(c, few ? 2 : 24, few ? 2 : effort.quick ? 3 : 10, effort));
+    all.push_back(few ? mapped(c, 2, 2, 2, effort)
+                      : mapped(c, 24, effort.quick ? 6 : 24, effort.quick ? 8 : 12, effort));
     if (effort.context.stopped()) return {};
   }
   Finding finding;
@@ -317,17 +321,19 @@ Finding run(const Effort& effort) {
 }  // namespace
 
 Entry entry() {
-  return {.id = "trained-map",
-          .title = "Trained models on the (t, β) diagram",
-          .source = "this laboratory, against nulls (nobody has published it)",
-          .shows =
-              "On 24 texts, at 99 %: trained weights keep tokens apart where weights of the same "
-              "singular values collapse them, heads give larger logits to more similar tokens, and "
-              "cosines explain more of their logits. Attention alone, at the measured beta, draws "
-              "tokens together faster than trained layers do: as a prediction of the next cosine "
-              "it is worse than \"nothing changes\".",
-          .run = run,
-          .needs = {"minilm", "gte-small", "stories15M", albert_name()}};
+  return {
+      .id = "trained-map",
+      .title = "Trained models on the (t, β) diagram",
+      .source = "this laboratory, against nulls (nobody has published it)",
+      .shows =
+          "On 24 texts, at 99 %: trained weights keep tokens apart where weights of the same "
+          "singular values collapse them, cosines explain more of their heads' logits, and these "
+          "heads give larger logits to more similar tokens (but for gte-small's). Attention alone, "
+          "at the measured beta, draws "
+          "tokens together faster than trained layers do: as a prediction of the next cosine "
+          "it is worse than \"nothing changes\".",
+      .run = run,
+      .needs = {"minilm", "gte-small", "stories15M", albert_name()}};
 }
 
 }  // namespace attractor::papers::trained_map
