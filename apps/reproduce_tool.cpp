@@ -156,7 +156,7 @@ std::vector<Verdict> all_verdicts(const ReproduceOptions& options, lab::Pieces& 
       verdict = verdict_of(entry, options, share, begin, bar);
       bar.clear();
       if (interrupted()) break;
-      if (!verdict->failed) pieces.keep(entry.id, *verdict);
+      if (!verdict->failed && !verdict->skipped) pieces.keep(entry.id, *verdict);
     }
     if (!options.run.json) print(*verdict);
     verdicts.push_back(std::move(*verdict));
@@ -225,7 +225,8 @@ Tool reproduce_tool() {
           "  attractor reproduce all --quick --out gallery\n"
           "After Ctrl-C or a crash, attractor reproduce --resume gallery goes on. "
           "A verdict that differs is a result, not an error: exit status 0. 3: one could not be "
-          "run.",
+          "run. Entries about trained models read what tools/models fetches; without it they are "
+          "skipped, by name.",
       .make = [] { return std::make_unique<OptionsCall<ReproduceOptions>>(); }};
 }
 

@@ -7,13 +7,13 @@ The file of `bench/run --json` is one object:
     machine   date, commit, cpu, cores, vectors, memory_gb, load, compiler, libraries {name: version}
     limits    fma_gflops_f64, fma_gflops_f32, exp_ns_f64, libm_ns_f64, read_gb_s, read_gb_s_2 (two threads)
     rows      a list of
-        part        dense, circle, sphere, moments, batches, mean-shift, training, hard-margin or program
+        part        dense, circle, sphere, moments, batches, mean-shift, training, hard-margin, models or program
         name        what was measured; (part, name) is unique and stays the same from run to run
-        unit        ns/pair, ns/token, us/step, s, ms, x (times faster), slope
+        unit        ns/pair, ns/token, us/step, s, ms, GF/s, x (times faster), slope
         value       ours, in that unit; for x and slope a number without one
         better      "less", "more" or "near 1": what a good value is
         peer, peer_value, ratio    the fastest other tool, its figure, peer_value / value; where there is one
-        peak        share of the measured peak of multiply-adds, counting 4d flops a pair; dense only
+        peak        share of the measured peak of multiply-adds; dense: counting 4d flops a pair
         goal        what we want to reach, as text, and met: true or false; where there is one
 On one thread times are processor time, on two wall time, programs wall time.
 """
@@ -295,5 +295,32 @@ def help_of(attractor):
     return " ".join(line for line in lines if "engine" in line or "circle" in line)
 
 
+# ---- Trained models.
+
+
+def models(setting):
+    """A forward pass of MiniLM's shape on 128 tokens: products, attention and the whole, best of several runs."""
+    program = setting.build / "bench/model_timing"
+    if not program.exists():
+        return []
+    time_ = lambda threads: json.loads(subprocess.run([program, str(threads), "10" if setting.quick else "40"], check=True,
+                                                      capture_output=True, text=True).stdout)
+    runs = [time_(1) for _ in range(1 if setting.quick else 3)]
+    two = min((time_(2) for _ in range(1 if setting.quick else 3)), key=lambda run: run["observed_ms"])
+    most = lambda of: max(of(run) for run in runs)
+    peak = most(lambda run: run["fma_gflops_f32"])
+    rows = []
+    for k, product in enumerate(runs[0]["products"]):
+        ours, eigen = (most(lambda run: run["products"][k][side]) for side in ("ours", "eigen"))
+        rows.append(row("models", f"product {product['shape']}", "GF/s", ours, "more", peak=ours / peak))
+        rows.append(row("models", f"product {product['shape']}, Eigen", "GF/s", eigen, "more", peak=eigen / peak))
+    for name, words in (("attention_layer", "attention block"), ("attention_heads", "attention heads alone")):
+        value = most(lambda run: run[name])
+        rows.append(row("models", words, "GF/s", value, "more", peak=value / peak))
+    rows.append(row("models", "pass of six layers", "ms", min(run["pass_ms"] for run in runs)))
+    rows.append(row("models", "pass with all observables, two threads", "ms", two["observed_ms"], most=2000))
+    return rows
+
+
 PARTS = {"dense": dense, "circle": circle, "sphere": sphere, "moments": moments, "batches": batches,
-         "mean-shift": mean_shift, "training": training, "hard-margin": hard_margin, "program": program}
+         "mean-shift": mean_shift, "training": training, "hard-margin": hard_margin, "models": models, "program": program}

@@ -23,6 +23,8 @@ TITLES = {
     "mean-shift": ("Mean shift", "`attractor cluster`, whole program, two threads on both sides."),
     "training": ("Training the prompt", "One step of normalised gradient descent, inputs x tokens x dimension."),
     "hard-margin": ("Hard margin", "Inputs x tokens x dimension, ours to a relative gap of 1e-12, cvxopt as it comes."),
+    "models": ("Trained models", "A forward pass of MiniLM's shape (6 layers, d = 384, 12 heads) with random weights on 128 tokens, single "
+               "precision; products as tokens x outputs x inputs. Attention heads alone: logits, softmax and weighted values."),
     "program": ("Whole program", "Wall time of the command, observations included."),
 }
 COLOURS = ("#0072B2", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#D55E00", "#000000", "#999999")  # Okabe and Ito

@@ -63,6 +63,15 @@ namespace weights_or_factors { Entry entry(); }
 namespace rank { Entry entry(); }
 namespace mirror_descent { Entry entry(); }
 namespace graph_svm { Entry entry(); }
+
+// models/
+namespace trained_cosines { Entry entry(); }
+namespace albert_cosines { Entry entry(); }
+namespace without_feed_forward { Entry entry(); }
+namespace sentence_baselines { Entry entry(); }
+namespace planted_beta { Entry entry(); }
+namespace trained_map { Entry entry(); }
+namespace gloss_selection { Entry entry(); }
 // clang-format on
 
 const std::vector<Entry>& catalogue() {
@@ -109,6 +118,13 @@ const std::vector<Entry>& catalogue() {
       multi_token::entry(),
       graph_svm::entry(),
       optimality_certificate::entry(),
+      trained_cosines::entry(),
+      albert_cosines::entry(),
+      without_feed_forward::entry(),
+      sentence_baselines::entry(),
+      planted_beta::entry(),
+      trained_map::entry(),
+      gloss_selection::entry(),
   };
   return entries;
 }

@@ -39,6 +39,9 @@ Check at_most(std::string what, double got, double most, std::string why = {});
 struct Finding {
   Result answer;
   std::vector<Check> checks;
+  /// What stands in for what the paper used, if the same cannot be had. Such a verdict is
+  /// "analogue" at best: nothing was reproduced.
+  std::string stand_in{};
   /// There is a check, and all agree.
   bool agrees() const;
 };
@@ -55,6 +58,9 @@ struct Entry {
   std::string source;  // "arXiv 2312.10794, Figure 1"
   std::string shows;   // one or two sentences: what the paper shows or claims
   std::function<Finding(const Effort&)> run;
+  /// Models and texts it reads (papers/models/fetched.hpp); without them it is skipped, and says
+  /// so.
+  std::vector<std::string> needs{};
 };
 
 }  // namespace attractor::papers

@@ -31,10 +31,6 @@ std::string thumbnail(const std::filesystem::path& directory) {
   return names.front();
 }
 
-const char* state_of(const Verdict& v) {
-  return v.failed ? "failed" : v.agrees ? "agrees" : "differs";
-}
-
 /// What follows the verdict in words: "5 of 5 checks", or what differs first.
 std::string behind(const std::string& words) {
   const std::size_t colon = words.find(": ");
@@ -48,18 +44,20 @@ bool is_map(const std::filesystem::path& figure) {
 }
 
 std::string card(const Verdict& v, const std::filesystem::path& directory) {
-  const std::string picture = v.failed ? "" : thumbnail(directory / v.id);
+  const bool page = !v.failed && !v.skipped;
+  const std::string picture = page ? thumbnail(directory / v.id) : "";
   const bool map = !picture.empty() && is_map(directory / v.id / "figures" / picture);
   return fmt::format(
-      "<article class=\"card entry {0}\" data-state=\"{0}\"><a href=\"{1}/index.html\">{2}"
-      "<h2>{3}</h2></a><p class=\"source\">{4}</p><p><b class=\"verdict\">{0}</b> {5}, "
-      "{6:.1f} s</p></article>\n",
-      state_of(v), html_text(v.id),
+      "<article class=\"card entry {0}\" data-state=\"{0}\">{1}{2}"
+      "<h2>{3}</h2>{4}<p class=\"source\">{5}</p><p><b class=\"verdict\">{0}</b> {6}, "
+      "{7:.1f} s</p></article>\n",
+      state_of(v), page ? fmt::format("<a href=\"{}/index.html\">", html_text(v.id)) : "",
       picture.empty()
           ? ""
           : fmt::format("<img loading=\"lazy\" alt=\"\"{} src=\"{}/figures/{}\">",
                         map ? " class=\"map\"" : "", html_text(v.id), html_text(picture)),
-      html_text(v.title), html_text(v.source), html_text(behind(v.words)), v.seconds);
+      html_text(v.title), page ? "</a>" : "", html_text(v.source), html_text(behind(v.words)),
+      v.seconds);
 }
 
 /// Words to look for, and a button for each verdict that there is.
@@ -73,13 +71,21 @@ std::string filter(const std::vector<Verdict>& verdicts) {
                     state, *state == '\0' ? "true" : "false", words, count);
   };
   button("", "all", verdicts.size());
-  for (const char* state : {"agrees", "differs", "failed"}) {
+  for (const char* state : {"agrees", "analogue", "differs", "skipped", "failed"}) {
     const auto count = std::count_if(verdicts.begin(), verdicts.end(), [&](const Verdict& v) {
       return std::string_view(state_of(v)) == state;
     });
     if (count > 0) button(state, state, static_cast<std::size_t>(count));
   }
   return text + "</div>\n";
+}
+
+/// Which entries were left out; each card says why.
+std::string skipped(const std::vector<Verdict>& verdicts) {
+  std::string names;
+  for (const Verdict& v : verdicts)
+    if (v.skipped) names += (names.empty() ? "" : ", ") + html_text(v.id);
+  return names.empty() ? "" : " Skipped, because data are missing: " + names + ".";
 }
 
 }  // namespace
@@ -89,11 +95,11 @@ void write_gallery(const std::vector<Verdict>& verdicts, bool quick,
   const auto good =
       std::count_if(verdicts.begin(), verdicts.end(), [](const Verdict& v) { return v.agrees; });
   std::string body = "<style>\n" + std::string(kGalleryCss) + "</style>\n";
-  body +=
-      fmt::format("<h1>{} of {} published results agree</h1>\n<p>{}</p>\n{}", good, verdicts.size(),
-                  quick ? "Quick sizes; without --quick they are those of the papers."
-                        : "At the sizes of the papers.",
-                  filter(verdicts));
+  body += fmt::format("<h1>{} of {} published results agree</h1>\n<p>{}{}</p>\n{}", good,
+                      verdicts.size(),
+                      quick ? "Quick sizes; without --quick they are those of the papers."
+                            : "At the sizes of the papers.",
+                      skipped(verdicts), filter(verdicts));
   body += "<div class=\"gallery\">\n";
   Json all = Json::array();
   for (const Verdict& v : verdicts) {

@@ -10,6 +10,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/drawing/page_file.hpp"
 #include "papers/entry_text.hpp"
+#include "papers/fetched.hpp"
 
 namespace attractor::papers {
 namespace {
@@ -29,7 +30,10 @@ std::string difference(const Check& c) {
 std::string words(const Finding& finding) {
   const auto good = std::count_if(finding.checks.begin(), finding.checks.end(),
                                   [](const Check& c) { return c.agrees(); });
-  if (finding.agrees()) return fmt::format("agrees: {} of {} checks", good, finding.checks.size());
+  if (finding.agrees())
+    return fmt::format("{}: {} of {} checks{}", finding.stand_in.empty() ? "agrees" : "analogue",
+                       good, finding.checks.size(),
+                       finding.stand_in.empty() ? "" : "; " + finding.stand_in);
   std::string text = fmt::format("differs: {} of {} checks agree", good, finding.checks.size());
   for (const Check& c : finding.checks)
     if (!c.agrees()) text += "; " + difference(c);
@@ -58,12 +62,14 @@ Result presented(const Entry& entry, const Finding& finding, const std::string& 
   answer.remarks.insert(answer.remarks.begin(),
                         fmt::format("{} shows: {}", entry.source, entry.shows));
   // Why it differs; that it agrees is said by the tile.
-  if (!finding.agrees())
-    answer.remarks.insert(answer.remarks.begin() + 1, "The verdict " + verdict + ".");
+  if (!finding.agrees() || !finding.stand_in.empty())
+    answer.remarks.insert(answer.remarks.begin() + 1, "The verdict: " + verdict + ".");
   const auto good = std::count_if(finding.checks.begin(), finding.checks.end(),
                                   [](const Check& c) { return c.agrees(); });
-  answer.tiles = {{"verdict", finding.agrees() ? "agrees" : "differs",
-                   fmt::format("{} of {} checks", good, finding.checks.size())},
+  const char* state = !finding.agrees()          ? "differs"
+                      : finding.stand_in.empty() ? "agrees"
+                                                 : "analogue";
+  answer.tiles = {{"verdict", state, fmt::format("{} of {} checks", good, finding.checks.size())},
                   {"paper", entry.source.substr(0, entry.source.find(',')),
                    entry.source.find(',') == std::string::npos
                        ? "as a whole"
@@ -80,11 +86,17 @@ Result presented(const Entry& entry, const Finding& finding, const std::string& 
 Reproduced run_entry(const Entry& entry, const Effort& effort) {
   Reproduced result{.verdict = {.id = entry.id, .title = entry.title, .source = entry.source}};
   Verdict& verdict = result.verdict;
+  if (const std::string missing = what_is_missing(entry.needs); !missing.empty()) {
+    verdict.skipped = true;
+    verdict.words = "skipped: " + missing;
+    return result;
+  }
   const auto begin = std::chrono::steady_clock::now();
   try {
     const Finding finding = entry.run(effort);
     verdict.words = words(finding);
-    verdict.agrees = finding.agrees();
+    verdict.agrees = finding.agrees() && finding.stand_in.empty();
+    verdict.analogue = finding.agrees() && !finding.stand_in.empty();
     verdict.checks = finding.checks;
     result.answer = presented(entry, finding, verdict.words, effort.quick);
     result.call.program =
@@ -104,9 +116,18 @@ Verdict reproduce(const Entry& entry, const Effort& effort,
                   const std::filesystem::path& directory) {
   const Reproduced run = run_entry(entry, effort);
   const Verdict& verdict = run.verdict;
-  if (directory.empty() || verdict.failed || effort.context.stopped()) return verdict;
+  if (directory.empty() || verdict.failed || verdict.skipped || effort.context.stopped())
+    return verdict;
   write_result(run.answer, run.call, verdict.seconds, directory / entry.id);
   return verdict;
+}
+
+const char* state_of(const Verdict& v) {
+  return v.skipped    ? "skipped"
+         : v.failed   ? "failed"
+         : v.agrees   ? "agrees"
+         : v.analogue ? "analogue"
+                      : "differs";
 }
 
 Json json(const Verdict& v) {
@@ -117,9 +138,9 @@ Json json(const Verdict& v) {
                       {"least", number(c.least)},
                       {"most", number(c.most)},
                       {"agrees", c.agrees()}});
-  return {{"id", v.id},           {"title", v.title},           {"source", v.source},
-          {"agrees", v.agrees},   {"failed", v.failed},         {"verdict", v.words},
-          {"seconds", v.seconds}, {"checks", std::move(checks)}};
+  return {{"id", v.id},           {"title", v.title},     {"source", v.source},
+          {"agrees", v.agrees},   {"failed", v.failed},   {"verdict", v.words},
+          {"state", state_of(v)}, {"seconds", v.seconds}, {"checks", std::move(checks)}};
 }
 
 }  // namespace attractor::papers

@@ -18,15 +18,18 @@ inline auto fields(Check& value) {
 struct Verdict {
   std::string id, title, source, words;  // "agrees: 5 of 5 checks", or which do not and why
   bool agrees = false, failed = false;   // failed: it could not be run to its end
+  bool skipped = false;                  // what it reads is not on this machine
+  bool analogue = false;                 // all checks agree, of something like the paper's
   double seconds = 0;
   std::vector<Check> checks{};
 };
 inline auto fields(Verdict& value) {
-  auto& [id, title, source, words, agrees, failed, seconds, checks] = value;
-  return std::tie(id, title, source, words, agrees, failed, seconds, checks);
+  auto& [id, title, source, words, agrees, failed, skipped, analogue, seconds, checks] = value;
+  return std::tie(id, title, source, words, agrees, failed, skipped, analogue, seconds, checks);
 }
 
-/// What running an entry gives: its verdict, and what its page shows (nothing if it failed).
+/// What running an entry gives: its verdict, and what its page shows (nothing if it failed or was
+/// skipped).
 struct Reproduced {
   Verdict verdict;
   Result answer{};
@@ -38,6 +41,8 @@ Reproduced run_entry(const Entry& entry, const Effort& effort);
 /// it cannot write there.
 Verdict reproduce(const Entry& entry, const Effort& effort, const std::filesystem::path& directory);
 
+/// "agrees", "analogue", "differs", "skipped" or "failed".
+const char* state_of(const Verdict& verdict);
 Json json(const Verdict& verdict);
 
 }  // namespace attractor::papers

@@ -318,6 +318,17 @@ TokenizerPointer parse_vocabulary(std::string_view text, const std::string& name
   return std::make_shared<text::WordPieces>(std::move(setup));
 }
 
+namespace {
+
+/// Old files of llama2.c spell the piece of byte b as character b in UTF-8, like pieces that were
+/// learned: "!" and "ï" are there twice.
+std::string spelled_like_a_character(unsigned byte) {
+  if (byte < 128) return {static_cast<char>(byte)};
+  return {static_cast<char>(0xC0U | byte >> 6U), static_cast<char>(0x80U | (byte & 63U))};
+}
+
+}  // namespace
+
 TokenizerPointer parse_llama2c_tokenizer(std::string_view bytes, std::size_t vocabulary,
                                          const std::string& name) {
   BytePairSetup setup;
@@ -337,8 +348,7 @@ TokenizerPointer parse_llama2c_tokenizer(std::string_view bytes, std::size_t voc
     if (!std::isfinite(score))
       throw Error(fmt::format("{}: the score of piece {} is not finite", name, k));
     std::string piece(bytes.substr(0, static_cast<std::size_t>(length)));
-    // Old files spell the pieces for single bytes by these bytes, like pieces that were learned.
-    if (k >= 3 && k < 259 && piece.size() == 1 && static_cast<unsigned char>(piece[0]) == k - 3)
+    if (k >= 3 && k < 259 && piece == spelled_like_a_character(static_cast<unsigned>(k - 3)))
       piece = fmt::format("<0x{:02X}>", k - 3);
     setup.vocabulary.push_back(std::move(piece));
     setup.scores.push_back(score);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cmath>
@@ -77,6 +78,17 @@ void Pass::replace_state(Matrix x) {
   state_ = std::move(x);
 }
 
+std::vector<kernels::KeyRange> Pass::seen_keys() const {
+  const std::size_t n = tokens();
+  std::vector<kernels::KeyRange> ranges;
+  for (std::size_t i = 0; i < n; ++i)
+    ranges.push_back(
+        {window_ > 0 && i >= window_ ? i + 1 - window_ : 0, causal_       ? i + 1
+                                                            : window_ > 0 ? std::min(n, i + window_)
+                                                                          : n});
+  return ranges;
+}
+
 const LayerView& Pass::step() {
   const Architecture& a = model_.architecture;
   const std::size_t k = switches_.only_layer.value_or(passed_ % a.layers);
@@ -89,7 +101,7 @@ const LayerView& Pass::step() {
       .layer = layer,
       .scale = switches_.beta_scale / (std::sqrt(static_cast<double>(a.head_dim)) * by_layer),
       .rotary = w.rotary ? &*w.rotary : nullptr,
-      .sees = [this](std::size_t i, std::size_t j) { return sees(i, j); },
+      .seen = seen_keys(),
       .identity_values = switches_.identity_values});
   const auto norm = [&](const Norm& n, const Matrix& x) { return normed(n, a.norm, a.epsilon, x); };
   const auto norm_tangent = [&](const Norm& n, const Matrix& x, const Matrix& dx) {
@@ -132,6 +144,7 @@ const LayerView& Pass::step() {
            .attention = &w.written,
            .hidden = &w.hidden,
            .after = &state_,
+           .keys = &w.attention->met_keys(),
            .logits = w.attention->logits(),
            .chances = w.attention->chances()};
   ++passed_;

@@ -18,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "attractor/kernels/matrix/softmax_rows.hpp"
 #include "attractor/models/matrix.hpp"
 #include "attractor/models/model.hpp"
 
@@ -44,6 +45,7 @@ struct LayerView {
   const Matrix* attention = nullptr;  // what it wrote, n x d
   const Matrix* hidden = nullptr;     // what feed-forward wrote
   const Matrix* after = nullptr;      // the stream then
+  const Matrix* keys = nullptr;       // as queries meet them, n x key_heads head_dim
   std::span<const float> logits{};    // heads x n x n, all pairs, scaled
   std::span<const float> chances{};   // softmax of those that are seen: heads x n x n
 };
@@ -85,6 +87,7 @@ class Pass {
  private:
   struct Work;
   Matrix embedded(std::span<const std::uint32_t> tokens) const;
+  std::vector<kernels::KeyRange> seen_keys() const;
 
   const Model& model_;
   Switches switches_;

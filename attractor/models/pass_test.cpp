@@ -6,8 +6,8 @@
 
 #include "attractor/base/random.hpp"
 #include "attractor/models/assemble.hpp"
+#include "attractor/models/planted_model.hpp"
 #include "attractor/models/readings/depth_growth.hpp"
-#include "tests/support/planted_model.hpp"
 #include "tests/support/random_model.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -106,6 +106,24 @@ TEST(Pass, ChancesSumToOneOverWhatIsSeen) {
     }
     EXPECT_NEAR(sum, 1, 1e-6);
   }
+}
+
+TEST(Pass, KeysAreThoseThatMakeTheLogits) {
+  // Queries and keys of a planted head are beta / sqrt(d) x and x: logits are beta <k_i, k_j> / d.
+  const Planted p{.tokens = 6, .dim = 32, .layers = 1, .betas = {3}};
+  const Model model = planted_model(p, tokens_with_cosine(6, 32, 0.4, 1));
+  const std::vector<std::uint32_t> ids = {0, 1, 2, 3, 4, 5};
+  Pass pass(model, ids);
+  const LayerView& view = pass.step();
+  ASSERT_EQ(view.keys->columns, 32U);
+  for (std::size_t i = 0; i < 6; ++i)
+    for (std::size_t j = 0; j < 6; ++j) {
+      double product = 0;
+      for (std::size_t a = 0; a < 32; ++a)
+        product +=
+            static_cast<double>(view.keys->row(i)[a]) * static_cast<double>(view.keys->row(j)[a]);
+      EXPECT_NEAR(view.logits[i * 6 + j], 3 * product / 32, 1e-4);
+    }
 }
 
 TEST(Pass, RefusesWhatDoesNotFit) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "attractor/base/threads.hpp"
 #include "attractor/models/blocks.hpp"
@@ -51,16 +50,14 @@ Matrix TrainedAttention::keys(const Matrix& raw) const {
   return k;
 }
 
-/// scale <q_i, k_j> of one head, n x n.
-void TrainedAttention::head_logits(const Matrix& q, const Matrix& k, std::size_t head,
-                                   float* out) const {
+/// <q_i, k_j> of one head, n x n.
+void TrainedAttention::head_products(const Matrix& q, const Matrix& k, std::size_t head,
+                                     float* out) const {
   const Architecture& a = setting_.architecture;
   const std::size_t n = q.rows, group = head / (a.heads / a.key_heads);
   const PackedMatrix packed(columns_from(k, group * a.head_dim), n, a.head_dim,
                             MatrixLayout::outputs_by_inputs, k.columns);
   kernels::product({q.data.data() + head * a.head_dim, n, q.columns}, packed, {}, {out, n});
-  const auto scale = static_cast<float>(setting_.scale);
-  for (std::size_t p = 0; p < n * n; ++p) out[p] *= scale;
 }
 
 /// sum_j weights_hij v_j of all heads, side by side.
@@ -101,19 +98,9 @@ Matrix TrainedAttention::write(const Matrix& seen) {
   chances_.assign(heads * n * n, 0.0F);
   each_head(heads, [&](std::size_t h) {
     float* logits = logits_.data() + h * n * n;
-    head_logits(queries_, keys_, h, logits);
-    for (std::size_t i = 0; i < n; ++i) {
-      const float* row = logits + i * n;
-      float* p = chances_.data() + (h * n + i) * n;
-      float peak = -std::numeric_limits<float>::infinity();
-      for (std::size_t j = 0; j < n; ++j)
-        if (setting_.sees(i, j)) peak = std::max(peak, row[j]);
-      double sum = 0;
-      for (std::size_t j = 0; j < n; ++j)
-        if (setting_.sees(i, j)) sum += static_cast<double>(p[j] = std::exp(row[j] - peak));
-      for (std::size_t j = 0; j < n; ++j)
-        p[j] = static_cast<float>(static_cast<double>(p[j]) / sum);
-    }
+    head_products(queries_, keys_, h, logits);
+    kernels::softmax_rows({logits, n * n}, n, static_cast<float>(setting_.scale), setting_.seen,
+                          std::span(chances_).subspan(h * n * n, n * n));
   });
   if (setting_.identity_values) return mean_mixed(chances_, seen);
   values_ = apply(layer.value, seen);
@@ -134,16 +121,17 @@ Matrix TrainedAttention::tangent(const Matrix& seen, const Matrix& moved) const 
   turn(dq);
   turn(dk);
   std::vector<float> change(a.heads * n * n);  // of the weights
+  const auto scale = static_cast<float>(setting_.scale);
   each_head(a.heads, [&](std::size_t h) {
     std::vector<float> other(n * n);
     float* dl = change.data() + h * n * n;
-    head_logits(dq, keys_, h, dl);
-    head_logits(queries_, dk, h, other.data());
+    head_products(dq, keys_, h, dl);
+    head_products(queries_, dk, h, other.data());
     for (std::size_t i = 0; i < n; ++i) {
       const float* p = chances_.data() + (h * n + i) * n;
       double mean = 0;
       for (std::size_t j = 0; j < n; ++j) {
-        dl[i * n + j] += other[i * n + j];
+        dl[i * n + j] = scale * (dl[i * n + j] + other[i * n + j]);
         mean += static_cast<double>(p[j]) * static_cast<double>(dl[i * n + j]);
       }
       for (std::size_t j = 0; j < n; ++j)

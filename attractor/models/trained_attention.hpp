@@ -3,9 +3,9 @@
 // what one wants to look at.
 #pragma once
 
-#include <functional>
 #include <vector>
 
+#include "attractor/kernels/matrix/softmax_rows.hpp"
 #include "attractor/models/matrix.hpp"
 #include "attractor/models/model.hpp"
 #include "attractor/models/rotary.hpp"
@@ -15,9 +15,9 @@ namespace attractor::models {
 struct AttentionSetting {
   const Architecture& architecture;
   const Layer& layer;
-  double scale;          // of <q, k>
-  const Rotary* rotary;  // null: none
-  std::function<bool(std::size_t i, std::size_t j)> sees;
+  double scale;                         // of <q, k>
+  const Rotary* rotary;                 // null: none
+  std::vector<kernels::KeyRange> seen;  // of each token
   bool identity_values;
 };
 
@@ -32,12 +32,14 @@ class TrainedAttention {
 
   const std::vector<float>& logits() const { return logits_; }
   const std::vector<float>& chances() const { return chances_; }
+  /// As queries meet them (normed, turned): n x key_heads head_dim.
+  const Matrix& met_keys() const { return keys_; }
 
  private:
   Matrix queries(const Matrix& raw) const;
   Matrix keys(const Matrix& raw) const;
   void turn(Matrix& heads) const;
-  void head_logits(const Matrix& q, const Matrix& k, std::size_t head, float* out) const;
+  void head_products(const Matrix& q, const Matrix& k, std::size_t head, float* out) const;
   Matrix mixed(const std::vector<float>& weights, const Matrix& values) const;
   Matrix mean_mixed(const std::vector<float>& weights, const Matrix& tokens) const;
 

@@ -64,10 +64,14 @@ def catalogue(source, program, gallery):
     """A card for each published result: picture, verdict, and its own page."""
     listed = json.loads(subprocess.run([program, "reproduce", "--list", "--json"], check=True, capture_output=True, text=True).stdout)
     verdicts = {e["id"]: json.loads((gallery / e["id"] / "summary.json").read_text())["entries"][0] for e in listed}
-    cards, agreeing = [], 0
+    cards, states = [], collections.Counter(v["state"] for v in verdicts.values())
     for entry in listed:
         verdict = verdicts[entry["id"]]
-        agreeing += verdict["agrees"]
+        if verdict["state"] == "skipped":  # its data are not on this machine
+            cards.append(f'<div class="card"><p><b>{html.escape(entry["title"])}</b></p>\n<p>{html.escape(entry["source"])}</p>\n'
+                         f'<p class="differs">skipped: needs what <code>tools/models</code> fetches</p>\n'
+                         f'<p><code>attractor reproduce {entry["id"]}</code></p></div>')
+            continue
         shutil.copytree(gallery / entry["id"] / entry["id"], source / "extra/catalogue" / entry["id"])
         picture = first_picture(gallery / entry["id"] / entry["id"])
         image = ""
@@ -77,9 +81,11 @@ def catalogue(source, program, gallery):
         cards.append(f'<div class="card">{image}<p><a href="{entry["id"]}/index.html"><b>{html.escape(entry["title"])}</b></a></p>\n'
                      f'<p>{html.escape(entry["source"])}</p>\n<p class="{"agrees" if verdict["agrees"] else "differs"}">{html.escape(verdict["verdict"])}</p>\n'
                      f'<p><code>attractor reproduce {entry["id"]}</code></p></div>')
+    words = {"agrees": "agree", "differs": "do not, and say why", "analogue": "are analogues of what a paper used",
+             "skipped": "are skipped (trained models are not on this machine)", "failed": "could not be run"}
     write(source / "catalogue/index.md",
-          f"# Catalogue of published results\n\n{len(listed)} figures and claims, computed by this version and compared with what the papers show: {agreeing} agree, "
-          f"{len(listed) - agreeing} do not, and say why. Sizes here are those of `--quick`.\n\n<div class=\"cards\">\n" + "\n".join(cards) + "\n</div>\n")
+          f"# Catalogue of published results\n\n{len(listed)} figures and claims, computed by this version and compared with what the papers show: "
+          f"{', '.join(f'{count} {words[state]}' for state, count in states.most_common())}. Sizes here are those of `--quick`.\n\n<div class=\"cards\">\n" + "\n".join(cards) + "\n</div>\n")
     return len(listed)
 
 

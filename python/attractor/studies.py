@@ -123,7 +123,7 @@ def reproduce(id: str, *, quick: bool = False, progress: Progress = None, throw:
     with Reporter(progress) as tell:
         outcome, verdict = _core.reproduce(id, bool(quick), tell)
     facts = json.loads(verdict)
-    return finished(outcome, throw, {k: facts[k] for k in ("id", "title", "source", "agrees", "failed", "verdict")})
+    return finished(outcome, throw, {k: facts[k] for k in ("id", "title", "source", "agrees", "failed", "state", "verdict")})
 
 
 # ---- Training problems.

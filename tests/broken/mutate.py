@@ -17,6 +17,7 @@ MUTATIONS = [
     ("attractor/attention/attention_layer.cpp", "std::exp(l - peak)", "std::exp(0.9 * (l - peak))"),
     ("attractor/attention/attention_layer.cpp", "std::exp(l - out_.log_scale)",
      "std::exp(0.9 * (l - out_.log_scale))"),
+    ("attractor/models/pass.cpp", ".scale = switches_.beta_scale /", ".scale = 0.9 * switches_.beta_scale /"),
     ("attractor/training/objective.cpp", "kernels::row_products(rows, query(i, e), s);\n  const auto a =",
      "kernels::row_products(rows, query(i, e), s);\n  for (double& logit : s) logit *= 0.9;\n  const auto a ="),
 ]

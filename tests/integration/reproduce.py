@@ -3,6 +3,7 @@
 
 usage: reproduce.py PROGRAM
 """
+import os
 import pathlib
 import re
 import sys
@@ -38,6 +39,29 @@ class Reproduce(program.ProgramTest):
         self.assertNotIn("--overwrite", refused.err)
         self.assertTrue((out / "thesis.tex").exists())
         self.assertTrue((out / "kuramoto" / "index.html").exists())
+
+    def test_entries_without_their_data_are_skipped_by_name(self):
+        empty = self.directory / "no-models"
+        empty.mkdir()
+        found = program.attractor("reproduce", "trained-cosines", "--quick", "--json", env=os.environ | {"ATTRACTOR_MODELS": str(empty)})
+        self.assertEqual(found.status, 0, found.err)
+        verdict = found.json[0]
+        self.assertEqual(verdict["state"], "skipped")
+        self.assertFalse(verdict["agrees"])
+        self.assertFalse(verdict["checks"])
+        self.assertIn("minilm, gte-small, stories15M are not in", verdict["verdict"])
+        self.assertIn("tools/models minilm gte-small stories15M", verdict["verdict"])
+        out = self.directory / "skipped"
+        run = program.attractor("reproduce", "trained-cosines", "--quick", "--out", out, env=os.environ | {"ATTRACTOR_MODELS": str(empty)})
+        self.assertEqual(run.status, 0, run.err)
+        self.assertIn("skipped", run.out)
+        gallery = (out / "index.html").read_text()
+        self.assertIn("Skipped, because data are missing: trained-cosines", gallery)
+        self.assertNotIn('href="trained-cosines/index.html"', gallery)
+
+    def test_planted_stacks_give_their_beta_back(self):
+        found = self.reproduced("planted-beta", "--quick")
+        self.assertTrue(found["agrees"], found["verdict"])
 
     def test_headlines_have_powers_of_ten(self):
         self.reproduced("prompt-weight-equivalence", "--quick")

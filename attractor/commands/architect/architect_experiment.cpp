@@ -46,6 +46,7 @@ struct Study {
   Design design;
   std::vector<Length> lengths;  // the trained one first, the longest last
   std::optional<meanfield::KeyLaw> law;
+  std::vector<meanfield::KeyLaw> laws{};  // of many heads
 
   Stack stack(double tokens) const {
     return {.depth = design.depth,
@@ -279,6 +280,26 @@ void add_band_remarks(const Study& s, std::vector<std::string>& remarks) {
         s.design.head_dim));
 }
 
+std::string laws_words(const std::vector<meanfield::KeyLaw>& laws) {
+  std::size_t logarithmic = 0, power = 0;
+  std::vector<double> cosines, dimensions;
+  for (const meanfield::KeyLaw& law : laws) {
+    if (law.decided) (law.logarithmic ? logarithmic : power) += 1;
+    cosines.push_back(law.rho);
+    dimensions.push_back(law.dimension);
+  }
+  const auto median = [](std::vector<double> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+  };
+  return fmt::format(
+      "Of the keys of {} heads {} obey the logarithmic law and {} the power law; {} cannot tell "
+      "them apart. Medians: rho = {:.3g}, D = {:.3g}.",
+      laws.size(), logarithmic, power, laws.size() - logarithmic - power, median(cosines),
+      median(dimensions));
+}
+
 void add_remarks(const Study& s, Result& answer) {
   const Design& d = s.design;
   std::vector<std::string>& remarks = answer.remarks;
@@ -304,7 +325,14 @@ void add_remarks(const Study& s, Result& answer) {
         s.law->logarithmic ? "logarithmic" : "power",
         s.law->decided ? "" : ", though they hardly tell it from the other", s.law->log_residual,
         s.law->rho, s.law->power_residual, s.law->dimension));
+  if (!s.laws.empty()) remarks.push_back(laws_words(s.laws));
   for (const std::string& sentence : d.assumed) remarks.push_back(sentence);
+  if (d.heads > 0)
+    remarks.push_back(fmt::format(
+        "{} heads of {:.0f} dimensions that share one beta write together what one of them would "
+        "under identity values: their number changes nothing here. Heads of different beta act as "
+        "one of a beta between theirs.",
+        grouped(d.heads), d.head_dim));
   if (d.window > 0)
     remarks.push_back(fmt::format(
         "A window of {} tokens counts as a context of so many: what travels from window to window "
@@ -396,6 +424,26 @@ PageFigure side_figure(const Study& s) {
 
 }  // namespace
 
+namespace {
+
+/// Of one head, or of every head of a model.
+void add_laws(const Array& keys, std::uint64_t seed, Study& study) {
+  const std::vector<std::size_t>& shape = keys.shape;
+  if (shape.size() == 2) {
+    study.law = meanfield::key_law(keys.data, shape[1], seed);
+    return;
+  }
+  if (shape.size() != 4)
+    throw Error(fmt::format(
+        "keys has {} dimensions; allowed: 2, n x d, or 4, layers x heads x n x d", shape.size()));
+  const std::size_t size = shape[2] * shape[3];
+  for (std::size_t head = 0; head < shape[0] * shape[1]; ++head)
+    study.laws.push_back(
+        meanfield::key_law(std::span(keys.data).subspan(head * size, size), shape[3], seed));
+}
+
+}  // namespace
+
 Result ask(const ArchitectSetup& p, const Context& /*context*/) {
   check_setup(p);
   auto study =
@@ -403,10 +451,7 @@ Result ask(const ArchitectSetup& p, const Context& /*context*/) {
   for (const double tokens : asked_lengths(study->design))
     study->lengths.push_back(length_of(*study, tokens));
   if (p.keys.given()) {
-    const Array& keys = p.keys.get();
-    if (keys.shape.size() != 2)
-      throw Error(fmt::format("keys has {} dimensions; allowed: 2, n x d", keys.shape.size()));
-    study->law = meanfield::key_law(keys.data, keys.shape[1], p.seed);
+    add_laws(p.keys.get(), p.seed, *study);
   }
   Result answer{.title = "what an architecture does to attention", .headline = headline(*study)};
   add_values(*study, answer.values);
@@ -424,8 +469,8 @@ Command architect_command() {
           .about = "Will a model of this shape collapse, and which scaling helps?",
           .examples =
               "  attractor architect config.json\n"
-              "  attractor architect --depth 96 --head-dim 128 --norm pre --qk-norm rms --context "
-              "128k --trained-context 8k\n"
+              "  attractor architect --depth 96 --heads 64 --head-dim 128 --norm pre --qk-norm rms "
+              "--context 128k --trained-context 8k\n"
               "  attractor architect --depth 96 --beta 8 --context 128k --out architect\n"
               "How-to: docs/howto/architect.md.",
           .make = ask_request<ArchitectSetup>};

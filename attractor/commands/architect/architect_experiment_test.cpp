@@ -6,6 +6,7 @@
 
 #include "attractor/commands/forecast_experiment.hpp"
 #include "attractor/models/architecture.hpp"
+#include "attractor/models/planted_model.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace attractor::lab {
@@ -54,6 +55,39 @@ TEST(Architect, BetaIsThatOfTheTable) {
   p.qk_norm = QueryNorm::l2;
   EXPECT_NEAR(value(p, "beta"), 3 * 1.2 / 2, 1e-12);
   EXPECT_NEAR(value({.beta = 7.5}, "beta"), 7.5, 0);
+}
+
+TEST(Architect, OneGainIsTheProductOfBothAndHeadsChangeNothing) {
+  ArchitectSetup p{.head_dim = 64, .qk_norm = QueryNorm::rms};
+  p.qk_norm_gain = 0.5;
+  EXPECT_NEAR(value(p, "beta"), 4, 1e-12);
+  p.qk_norm = QueryNorm::l2;
+  EXPECT_NEAR(value(p, "beta"), 0.5, 1e-12);
+  const double turn = column_of(ask(p, {}).tables[0], 0, "turning_beta");
+  p.heads = 64;
+  EXPECT_EQ(column_of(ask(p, {}).tables[0], 0, "turning_beta"), turn);
+  p.query_gain = 2;
+  EXPECT_SAYS(refusal([&] { ask(p, {}); }), "give it or them");
+  p.query_gain = 1;
+  p.qk_norm = QueryNorm::none;
+  EXPECT_SAYS(refusal([&] { ask(p, {}); }), "not normed");
+}
+
+TEST(Architect, KeysOfManyHeadsAreCountedByTheirLaw) {
+  // Cosines that are all about 0.6, in as many dimensions as there are keys: the logarithmic law.
+  constexpr std::size_t kKeys = 256;
+  std::vector<double> data;
+  for (std::uint64_t head = 0; head < 3; ++head) {
+    const std::vector<double> keys = models::tokens_with_cosine(kKeys, 1024, 0.6, head);
+    data.insert(data.end(), keys.begin(), keys.end());
+  }
+  ArchitectSetup p{.beta = 8};
+  p.keys = ArrayInput(Array{{1, 3, kKeys, 1024}, data});
+  const Result answer = ask(p, {});
+  bool said = false;
+  for (const std::string& remark : answer.remarks)
+    said = said || remark.find("Of the keys of 3 heads 3 obey the logarithmic law") == 0;
+  EXPECT_TRUE(said);
 }
 
 TEST(Architect, TheCriticalGainIsCritical) {

@@ -29,6 +29,7 @@ void take_lengths(const Architecture& a, Design& d) {
 
 void take(const Architecture& a, Design& d) {
   d.depth = a.layers;
+  d.heads = a.heads;
   d.norm = a.place == models::NormPlace::pre ? Normalisation::pre : Normalisation::post;
   d.head_dim = static_cast<double>(a.head_dim);
   d.window = static_cast<double>(a.window);
@@ -47,7 +48,7 @@ void take(const Architecture& a, Design& d) {
 double plain_beta(const ArchitectSetup& p, Design& d) {
   LogitScale& s = d.scale;
   s.head_dim = d.head_dim;
-  s.query_gain = p.query_gain;
+  s.query_gain = p.qk_norm_gain.value_or(p.query_gain);
   s.key_gain = p.key_gain;
   s.temperature = p.temperature;
   const double usual = std::sqrt(d.head_dim);
@@ -59,7 +60,7 @@ double plain_beta(const ArchitectSetup& p, Design& d) {
                     "sqrt(d_head), "
                     "so that beta is sqrt(d_head) = {:.4g}. Training makes them anything else.",
                     usual));
-  if (s.norm != QueryNorm::none && p.query_gain == 1 && p.key_gain == 1)
+  if (s.norm != QueryNorm::none && p.query_gain == 1 && p.key_gain == 1 && !p.qk_norm_gain)
     d.assumed.push_back(
         "The gains of the QK-norm are taken as 1; trained ones differ from head to head.");
   return beta_of(s);
@@ -75,6 +76,9 @@ ParameterList list(ArchitectSetup& p) {
   l.group("Model");
   l.add("model", p.model, "config.json of a model, or its folder; flags win over it").first();
   l.add("depth", p.depth, "number of layers; else 32").otherwise(config).within(1, 100000);
+  l.add("heads", p.heads, "heads of a layer; those of one beta act as one head")
+      .otherwise(config)
+      .within(1, 65536);
   l.add("norm", p.norm, "where layers normalise; else pre").otherwise(config);
   l.add("head-dim", p.head_dim, "dimension of a head; else 128").otherwise(config).within(1, 65536);
   l.add("context", p.context, "tokens of the longest context; else 8k")
@@ -98,6 +102,11 @@ ParameterList list(ArchitectSetup& p) {
       .above(0, 1e6)
       .used_if(scaled, without);
   l.add("key-gain", p.key_gain, "the same of keys").above(0, 1e6).used_if(scaled, without);
+  l.add("qk-norm-gain", p.qk_norm_gain, "both gains as one number, their product")
+      .otherwise("")
+      .allow("a number above 0, up to 1e6")
+      .above(0, 1e6)
+      .used_if(scaled, without);
   l.add("query-length", p.query_length, "without QK-norm: |q|, typically")
       .otherwise("sqrt(head-dim)")
       .above(0, 1e6)
@@ -122,10 +131,11 @@ ParameterList list(ArchitectSetup& p) {
       .within(0, 0.7);
   l.add("beta-error", p.beta_error, "standard error of beta, as a share").within(0, 0.9);
   l.add("level", p.level, "collapsed: the mean cosine is above this").between(0, 1);
-  l.add("keys", p.keys, "keys of one head, n x d: which law of long contexts they obey");
+  l.add("keys", p.keys,
+        "keys of one head, n x d, or of many, layers x heads x n x d: which law they obey");
   l.add("seed", p.seed, "of subsets of the keys").used_if(p.keys.given(), "keys");
-  l.short_help({"model", "depth", "norm", "head-dim", "context", "trained-context", "beta",
-                "qk-norm", "query-gain", "key-gain", "temperature", "rho", "level"});
+  l.short_help({"model", "depth", "heads", "norm", "head-dim", "context", "trained-context", "beta",
+                "qk-norm", "qk-norm-gain", "temperature", "rho", "level"});
   return l;
 }
 
@@ -137,9 +147,16 @@ Design design_of(const ArchitectSetup& p) {
   }
   if (p.depth) d.depth = static_cast<std::size_t>(*p.depth);
   if (p.norm) d.norm = *p.norm;
+  if (p.heads) d.heads = static_cast<std::size_t>(*p.heads);
   if (p.head_dim) d.head_dim = static_cast<double>(*p.head_dim);
   if (p.window) d.window = static_cast<double>(*p.window);
   if (p.qk_norm) d.scale.norm = *p.qk_norm;
+  if (p.qk_norm_gain && (p.query_gain != 1 || p.key_gain != 1))
+    throw Error("qk-norm-gain is the product of query-gain and key-gain; give it or them");
+  if (p.qk_norm_gain && !p.beta && d.scale.norm == QueryNorm::none)
+    throw Error(
+        "qk-norm-gain was given, but queries and keys are not normed; allowed with "
+        "qk-norm = l2 or rms");
   if (p.trained_context) d.trained = *p.trained_context;
   if (p.context)
     d.context = *p.context;

@@ -20,13 +20,14 @@ namespace attractor::lab {
 
 struct ArchitectSetup {
   ArchitectureInput model{};
-  std::optional<std::uint64_t> depth{}, head_dim{}, window{};
+  std::optional<std::uint64_t> depth{}, heads{}, head_dim{}, window{};
   std::optional<Normalisation> norm{};
   std::optional<double> context{}, trained_context{};
 
   std::optional<double> beta{};  // as measured: nothing below is used
   std::optional<QueryNorm> qk_norm{};
   double query_gain = 1, key_gain = 1;
+  std::optional<double> qk_norm_gain{};  // their product
   std::optional<double> query_length{}, key_length{};
   double temperature = 1;
   std::optional<double> logit_factor{};
@@ -45,6 +46,7 @@ ParameterList list(ArchitectSetup& p);
 struct Design {
   std::string name;  // of the configuration; empty: none
   std::size_t depth = 32;
+  std::size_t heads = 0;  // 0: not said
   Normalisation norm = Normalisation::pre;
   double head_dim = 128;
   double context = 8192, trained = 8192;

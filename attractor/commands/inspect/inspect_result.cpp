@@ -204,6 +204,7 @@ Result inspect_result(const InspectSetup& p, std::shared_ptr<const InspectRecord
   if (!p.states_out.empty()) answer.outputs.push_back({"states", p.states_out, r.states});
   if (!p.attention_out.empty())
     answer.outputs.push_back({"attention", p.attention_out, r.attention});
+  if (!p.keys_out.empty()) answer.outputs.push_back({"keys", p.keys_out, r.keys});
   return answer;
 }
 

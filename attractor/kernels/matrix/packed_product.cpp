@@ -139,13 +139,20 @@ PackedMatrix::PackedMatrix(std::span<const float> w, std::size_t outputs, std::s
          w.size() >=
              ((by_inputs ? inputs : outputs) - 1) * stride + (by_inputs ? outputs : inputs));
   strips_.reset(aligned_floats(bytes()));
-  for (std::size_t s = 0; s < strips; ++s)
-    for (std::size_t a = 0; a < inputs; ++a)
-      for (std::size_t t = 0; t < kMatrixStrip; ++t) {
-        const std::size_t o = s * kMatrixStrip + t;
-        strips_[(s * inputs + a) * kMatrixStrip + t] =
-            o >= outputs ? 0.0F : w[by_inputs ? a * stride + o : o * stride + a];
+  for (std::size_t s = 0; s < strips; ++s) {
+    // Keys and values are packed for every head of every layer: plain copies, no test in the loops.
+    const std::size_t first = s * kMatrixStrip, width = std::min(kMatrixStrip, outputs - first);
+    float* strip = strips_.get() + first * inputs;
+    if (width < kMatrixStrip) std::fill_n(strip, inputs * kMatrixStrip, 0.0F);
+    if (by_inputs)
+      for (std::size_t a = 0; a < inputs; ++a)
+        std::copy_n(w.data() + a * stride + first, width, strip + a * kMatrixStrip);
+    else
+      for (std::size_t t = 0; t < width; ++t) {
+        const float* row = w.data() + (first + t) * stride;
+        for (std::size_t a = 0; a < inputs; ++a) strip[a * kMatrixStrip + t] = row[a];
       }
+  }
 }
 
 float PackedMatrix::at(std::size_t output, std::size_t input) const {

@@ -23,6 +23,7 @@ struct NullReading {
   models::Null kind{};
   std::vector<std::vector<double>> cosine{};        // draws x (layers + 1)
   std::vector<std::vector<double>> beta{}, time{};  // draws x layers; time: since the start
+  std::vector<std::vector<double>> slope{}, r2{};   // draws x layers; of heads, their mean
 };
 
 /// The next mean cosine, predicted in three ways: mean absolute errors over texts and layers.
@@ -51,7 +52,7 @@ struct InspectRecord {
   std::string written{};  // the first text and what the model goes on with
   bool stopped = false;
 
-  Array states{}, attention{};  // of the first text, if asked for
+  Array states{}, attention{}, keys{};  // of the first text, if asked for
 
   std::size_t layers() const { return texts.front().layers.size(); }
 };

@@ -248,28 +248,31 @@ std::vector<double> means(const std::vector<std::vector<double>>& rows) {
 
 /// One draw of weights: means over texts.
 struct NullDraw {
-  std::vector<double> cosine{}, beta{}, time{};
+  std::vector<double> cosine{}, beta{}, time{}, slope{}, r2{};
 };
 inline auto fields(NullDraw& value) {
-  auto& [cosine, beta, time] = value;
-  return std::tie(cosine, beta, time);
+  auto& [cosine, beta, time, slope, r2] = value;
+  return std::tie(cosine, beta, time, slope, r2);
 }
 
 NullDraw null_draw(const Model& null, std::span<const Encoded> texts, const ReadingOptions& brief) {
-  std::vector<std::vector<double>> cosine, beta, time;
+  std::vector<std::vector<double>> cosine, beta, time, slope, r2;
   for (const Encoded& text : texts) {
     const TextReading r = models::read_text(null, text, brief);
     if (brief.stop && brief.stop()) return {};  // it may end at any layer
     std::vector<double>& c = cosine.emplace_back();
     for (std::size_t s = 0; s < r.states.size(); ++s) c.push_back(r.cosine(s));
     std::vector<double>&b = beta.emplace_back(), &at = time.emplace_back();
+    std::vector<double>&of_heads = slope.emplace_back(), &explained = r2.emplace_back();
     double sum = 0;
     for (const models::LayerReading& layer : r.layers) {
       b.push_back(layer.joint_beta);
       at.push_back(sum += layer.time);
+      of_heads.push_back(layer.beta);
+      explained.push_back(layer.r2);
     }
   }
-  return {means(cosine), means(beta), means(time)};
+  return {means(cosine), means(beta), means(time), means(slope), means(r2)};
 }
 
 void add_nulls(const InspectSetup& p, Pieces& pieces, const Context& context,
@@ -293,6 +296,8 @@ void add_nulls(const InspectSetup& p, Pieces& pieces, const Context& context,
       reading.cosine.push_back(std::move(one.cosine));
       reading.beta.push_back(std::move(one.beta));
       reading.time.push_back(std::move(one.time));
+      reading.slope.push_back(std::move(one.slope));
+      reading.r2.push_back(std::move(one.r2));
     }
     record.nulls.push_back(std::move(reading));
   }
@@ -343,20 +348,31 @@ void add_errors(const InspectSetup& p, InspectRecord& record) {
 
 // ---- Arrays of the first text.
 
+void add_keys(const models::Matrix& met, const models::Architecture& a, std::vector<double>& all) {
+  for (std::size_t h = 0; h < a.key_heads; ++h)
+    for (std::size_t i = 0; i < met.rows; ++i) {
+      const float* key = met.row(i) + h * a.head_dim;
+      all.insert(all.end(), key, key + a.head_dim);
+    }
+}
+
 void add_arrays(const InspectSetup& p, const Encoded& text, InspectRecord& record) {
-  if (p.states_out.empty() && p.attention_out.empty()) return;
+  if (p.states_out.empty() && p.attention_out.empty() && p.keys_out.empty()) return;
+  const models::Architecture& a = p.model.get().architecture;
   models::Pass pass(p.model.get(), text.ids, options_of(p, {}).switches);
-  const std::size_t n = pass.tokens(), heads = p.model.get().architecture.heads;
+  const std::size_t n = pass.tokens(), heads = a.heads;
   const auto add_state = [&] {
     const models::Matrix& x = pass.state();
     record.states.data.insert(record.states.data.end(), x.data.begin(), x.data.end());
   };
   record.states.shape = {pass.depth() + 1, n, pass.state().columns};
   record.attention.shape = {pass.depth(), heads, n, n};
+  record.keys.shape = {pass.depth(), a.key_heads, n, a.head_dim};
   add_state();
   while (!pass.done()) {
     const models::LayerView& view = pass.step();
     add_state();
+    add_keys(*view.keys, a, record.keys.data);
     for (std::size_t k = 0; k < view.logits.size(); ++k) {
       const std::size_t i = k / n % n, j = k % n;
       record.attention.data.push_back(pass.sees(i, j) ? static_cast<double>(view.logits[k])

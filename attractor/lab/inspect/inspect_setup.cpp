@@ -49,6 +49,9 @@ ParameterList list(InspectSetup& p) {
   l.add("attention-out", p.attention_out, "logits of the first text: layers x heads x n x n")
       .allow(".npy")
       .written();
+  l.add("keys-out", p.keys_out, "keys of the first text: layers x heads of keys x n x d_head")
+      .allow(".npy")
+      .written();
   l.short_help({"model", "text", "texts", "length", "states", "attention", "no-feed-forward",
                 "depth", "beta-scale", "baseline", "nulls", "seed"});
   return l;
@@ -62,7 +65,7 @@ void check(const InspectSetup& p) {
       if (used) throw Error("states were given: switches change a model, and there is none");
     if (p.iterate || p.depth > 0 || p.beta_scale != 1 || p.mask != models::MaskChange::as_trained)
       throw Error("states were given: switches change a model, and there is none");
-    if (!p.states_out.empty() || !p.attention_out.empty() || p.write > 0)
+    if (!p.states_out.empty() || !p.attention_out.empty() || !p.keys_out.empty() || p.write > 0)
       throw Error("states were given: there is no model that could write");
     return;
   }

@@ -36,7 +36,7 @@ struct InspectSetup {
   std::uint64_t exponents = 2;
   double level = 0.99;
   std::uint64_t seed = 0;
-  std::string states_out{}, attention_out{};
+  std::string states_out{}, attention_out{}, keys_out{};
 };
 
 ParameterList list(InspectSetup& p);

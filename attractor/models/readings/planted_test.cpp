@@ -3,9 +3,9 @@
 
 #include <cmath>
 
+#include "attractor/models/planted_model.hpp"
 #include "attractor/models/readings/text_reading.hpp"
 #include "attractor/reductions/equiangular.hpp"
-#include "tests/support/planted_model.hpp"
 
 namespace attractor::models {
 namespace {

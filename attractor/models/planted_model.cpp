@@ -1,40 +1,24 @@
-// Models whose truth is known: attention with a given inverse temperature in each head, values v
-// times the identity, layers that are the layer map of the theory, x <- N(x + h v Att(x)) or x <- x
-// + h v Att(N(x)), on tokens of length sqrt(d).
-#pragma once
+#include "attractor/models/planted_model.hpp"
 
 #include <cmath>
-#include <cstdint>
-#include <span>
-#include <vector>
+#include <string>
 
 #include "attractor/base/random.hpp"
-#include "attractor/models/model.hpp"
-#include "attractor/models/tokenizer.hpp"
 
-namespace attractor {
+namespace attractor::models {
+namespace {
 
-struct Planted {
-  std::size_t tokens = 32, dim = 256, layers = 4;
-  std::vector<double> betas = {4};  // of the heads
-  double step = 0.05, value = 1;
-  models::NormPlace place = models::NormPlace::post;
-  bool causal = false;
-  double noise = 0;  // of Q^T K, beside the identity: its entries in units of beta / d
-  std::uint64_t seed = 1;
-};
-
-inline std::vector<float> scaled_identity(std::size_t dim, double factor) {
+std::vector<float> scaled_identity(std::size_t dim, double factor) {
   std::vector<float> w(dim * dim, 0.0F);
   for (std::size_t k = 0; k < dim; ++k) w[k * dim + k] = static_cast<float>(factor);
   return w;
 }
 
-/// directions: tokens x dim, of unit length. Token i of the vocabulary is direction i.
-inline models::Model planted_model(const Planted& p, std::span<const double> directions) {
-  using models::Linear;
+}  // namespace
+
+Model planted_model(const Planted& p, std::span<const double> directions) {
   const std::size_t d = p.dim, heads = p.betas.size();
-  models::Model m;
+  Model m;
   m.name = "planted";
   m.architecture = {.layers = p.layers,
                     .own_layers = p.layers,
@@ -45,7 +29,7 @@ inline models::Model planted_model(const Planted& p, std::span<const double> dir
                     .hidden = 1,
                     .vocabulary = p.tokens,
                     .positions = p.tokens,
-                    .norm = models::NormKind::rms,
+                    .norm = NormKind::rms,
                     .place = p.place,
                     .epsilon = 0,
                     .causal = p.causal};
@@ -54,7 +38,7 @@ inline models::Model planted_model(const Planted& p, std::span<const double> dir
   m.places.assign(p.tokens * d, 0.0F);
   const Stream stream(p.seed, "planted noise");
   for (std::size_t k = 0; k < p.layers; ++k) {
-    models::Layer layer;
+    Layer layer;
     layer.attention_norm.gain.assign(d, 1.0F);
     layer.hidden_norm.gain.assign(d, 1.0F);
     std::vector<float> query, key, value, output(d * heads * d, 0.0F);
@@ -85,9 +69,8 @@ inline models::Model planted_model(const Planted& p, std::span<const double> dir
   return m;
 }
 
-/// Unit vectors sqrt(rho) e_0 + sqrt(1 - rho) v_i, the v_i random and orthogonal to e_0.
-inline std::vector<double> tokens_with_cosine(std::size_t n, std::size_t dim, double rho,
-                                              std::uint64_t seed) {
+std::vector<double> tokens_with_cosine(std::size_t n, std::size_t dim, double rho,
+                                       std::uint64_t seed) {
   const Stream stream(seed, "planted tokens");
   std::vector<double> all(n * dim);
   for (std::size_t i = 0; i < n; ++i) {
@@ -102,9 +85,8 @@ inline std::vector<double> tokens_with_cosine(std::size_t n, std::size_t dim, do
   return all;
 }
 
-/// All tokens of the vocabulary, in order.
-inline models::Encoded all_tokens(std::size_t n) {
-  models::Encoded text;
+Encoded all_tokens(std::size_t n) {
+  Encoded text;
   for (std::size_t i = 0; i < n; ++i) {
     text.ids.push_back(static_cast<std::uint32_t>(i));
     text.pieces.push_back(std::to_string(i));
@@ -113,4 +95,4 @@ inline models::Encoded all_tokens(std::size_t n) {
   return text;
 }
 
-}  // namespace attractor
+}  // namespace attractor::models
