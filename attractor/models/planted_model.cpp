@@ -6,15 +6,12 @@
 #include "attractor/base/random.hpp"
 
 namespace attractor::models {
-namespace {
 
 std::vector<float> scaled_identity(std::size_t dim, double factor) {
   std::vector<float> w(dim * dim, 0.0F);
   for (std::size_t k = 0; k < dim; ++k) w[k * dim + k] = static_cast<float>(factor);
   return w;
 }
-
-}  // namespace
 
 Model planted_model(const Planted& p, std::span<const double> directions) {
   const std::size_t d = p.dim, heads = p.betas.size();

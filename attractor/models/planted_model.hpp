@@ -22,6 +22,9 @@ struct Planted {
   std::uint64_t seed = 1;
 };
 
+/// dim x dim.
+std::vector<float> scaled_identity(std::size_t dim, double factor);
+
 /// directions: tokens x dim, of unit length. Token i of the vocabulary is direction i.
 Model planted_model(const Planted& p, std::span<const double> directions);
 
