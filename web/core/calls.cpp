@@ -134,6 +134,8 @@ Json Core::flow_call(std::string_view name, const Json& request) {
     live().change(settings_of(request.at("settings")));
   } else if (name == "flow.move") {
     live().move(request.at("token").get<std::size_t>(), numbers_of(request.at("position")));
+  } else if (name == "flow.nudge") {
+    live().nudge();
   } else if (name == "flow.add") {
     live().add(numbers_of(request.at("rows")));
   } else if (name != "flow.facts") {

@@ -123,6 +123,12 @@ void LiveFlow::add(std::span<const double> rows) {
   restart(setup_, std::move(tokens));
 }
 
+void LiveFlow::nudge() {
+  std::vector<double> tokens = positions();
+  for (double& c : tokens) c = std::nextafter(c, kInfinity);
+  restart(setup_, std::move(tokens));
+}
+
 double LiveFlow::log10_time() const {
   const flow::Time& now = simulation_->time();
   return before_ == 0 ? now.log() / std::numbers::ln10 : std::log10(before_ + now.value());

@@ -49,6 +49,9 @@ class LiveFlow {
   /// rows x dim; each is put on the sphere.
   void add(std::span<const double> rows);
 
+  /// Every coordinate of every token one unit in its last place larger: what that makes of a run says how much of it rounding decides.
+  void nudge();
+
   const lab::FlowSetup& setup() const { return setup_; }
 
  private:

@@ -1,7 +1,6 @@
 // The core in a worker of its own: one message in, one message out. It computes; the page only draws what it says.
 // @ts-expect-error the module is made by the preset wasm
 import makeCore from '@core/lab_core.mjs';
-// @ts-expect-error and so is this
 import wasm from '@core/lab_core.wasm?url';
 import type {Answer, Question} from './messages';
 

@@ -284,6 +284,11 @@ export class DepthRoom implements Room {
     void this.loop();
   }
 
+  /** To a plain time, and stops there. */
+  runUntil(time: number) {
+    if (time > 0) this.runTo(Math.log10(time));
+  }
+
   private slide(log10: number, done: boolean) {
     if (log10 <= this.now()) this.showKept(log10);
     else if (done) this.runTo(log10);
