@@ -40,6 +40,9 @@ const fragmentShader = `
     gl_FragColor = vec4(lit, 1.0);
   }`;
 
+/** A colour as the shader writes it: it does not pass through three's conversions. */
+const seen = (name: string) => new three.Color(colour(name)).convertLinearToSRGB();
+
 const gridLines = (flat: boolean): Float32Array => {
   const points: number[] = [];
   const ring = (f: (angle: number) => [number, number, number], pieces = 96) => {
@@ -80,8 +83,6 @@ export class Sphere {
   private asked = false;
   /** Called with a token and where it was put, when a drag ends. */
   onMove: ((token: number, position: number[]) => void) | null = null;
-  onGrab: (() => void) | null = null;
-  spin = 0;
 
   constructor(private box: HTMLElement) {
     this.canvas = document.createElement('canvas');
@@ -126,7 +127,7 @@ export class Sphere {
     this.renderer.setClearColor(colour('scene'));
     (this.ball.material as three.MeshBasicMaterial).color.set(colour('ball'));
     if (this.grid) (this.grid.material as three.LineBasicMaterial).color.set(colour('grid'));
-    this.tokens?.material.uniforms.paper.value.set(colour('scene'));
+    this.tokens?.material.uniforms.paper.value.copy(seen('scene'));
     this.draw();
   }
 
@@ -160,7 +161,7 @@ export class Sphere {
     geometry.setIndex([0, 1, 2, 0, 2, 3]);
     geometry.setAttribute('place', new three.InstancedBufferAttribute(this.places, 3).setUsage(three.DynamicDrawUsage));
     geometry.setAttribute('tint', new three.InstancedBufferAttribute(this.tints, 3).setUsage(three.DynamicDrawUsage));
-    const material = new three.ShaderMaterial({vertexShader, fragmentShader, uniforms: {size: {value: 0.03}, paper: {value: new three.Color(colour('scene'))}, depthFade: {value: 1}}});
+    const material = new three.ShaderMaterial({vertexShader, fragmentShader, uniforms: {size: {value: 0.03}, paper: {value: seen('scene')}, depthFade: {value: 1}}});
     this.tokens = new three.Mesh(geometry, material);
     this.tokens.frustumCulled = false;
     this.turned.add(this.tokens);
@@ -273,7 +274,6 @@ export class Sphere {
       this.canvas.setPointerCapture(event.pointerId);
       last = event;
       token = this.frame && this.frame.dim <= 3 ? this.pick(event) : -1;
-      if (token >= 0) this.onGrab?.();
     });
     this.canvas.addEventListener('pointermove', event => {
       if (!last) {

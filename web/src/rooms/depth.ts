@@ -89,7 +89,6 @@ export class DepthRoom implements Room {
 
   constructor(private page: Page) {
     this.sphere = new Sphere(this.stage);
-    this.sphere.onGrab = () => undefined;
     this.sphere.onMove = (token, position) => this.change({steps: 0, kind: 'm', numbers: [token, ...position.map(x => Number(x.toPrecision(9)))]});
     const s = this.sliders, c = this.choices;
     const preset = h('select', {id: 'preset', 'aria-label': 'preset'}, h('option', {value: ''}, 'Presets …'), ...presets.map(([name, words], k) => h('option', {value: String(k)}, `${name}: ${words}`)));
