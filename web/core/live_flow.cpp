@@ -22,6 +22,7 @@ using lab::FlowSetup;
 using lab::Json;
 using lab::Settings;
 
+constexpr double kLongAgo = 1000;  // what follows a change takes a few units of time, which could not be told apart later
 constexpr std::uint64_t kAnySteps = std::numeric_limits<std::uint64_t>::max();
 constexpr std::size_t kMostTokens = 50'000;
 constexpr std::size_t kMostNumbers = 2'000'000;  // tokens x dim: what a page can show and keep
@@ -82,6 +83,7 @@ void LiveFlow::restart(FlowSetup setup, std::vector<double> tokens) {
   check_setup(setup);
   auto next = std::make_unique<lab::Simulation>(setup);
   before_ += simulation_->time().value();
+  if (before_ > kLongAgo) before_ = 0;
   steps_before_ += simulation_->steps();
   simulation_ = std::move(next);
   simulation_->watch_merges();

@@ -1,6 +1,6 @@
 // A flow that somebody watches and interferes with: tokens flow while beta is turned, one is dragged, others are added. Between two
-// changes it is lab::Simulation, bit for bit; a change begins a new one where the tokens are. Time goes on over changes,
-// the merge tree begins anew at each. Steps are whole, wherever a page stops to look, so what is reached is a function of the
+// changes it is lab::Simulation, bit for bit; a change begins a new one where the tokens are. Time goes on over changes
+// (after a long time the clock starts again: the flow does not know what time it is), the merge tree begins anew at each. Steps are whole, wherever a page stops to look, so what is reached is a function of the
 // settings, the changes and the number of steps: a link that names them restores the same bits.
 #pragma once
 

@@ -23,7 +23,7 @@ using lab::Json;
 using lab::number;
 using training::Problem;
 
-constexpr std::size_t kMostInputs = 24, kMostTokens = 24;
+constexpr std::size_t kMostInputs = 24, kMostKeys = 24;
 constexpr std::size_t kMostSide = 81;
 
 Problem problem_of(const Json& request) {
@@ -31,8 +31,8 @@ Problem problem_of(const Json& request) {
   if (inputs.size() == 0 || inputs.size() > kMostInputs)
     throw Error(fmt::format("{} inputs are not allowed; allowed: 1 to {}", inputs.size(), kMostInputs));
   Problem p{.inputs = inputs.size(), .tokens = inputs.at(0).at("tokens").size(), .dim = 3};
-  if (p.tokens < 2 || p.tokens > kMostTokens)
-    throw Error(fmt::format("{} tokens are not allowed; allowed: 2 to {}", p.tokens, kMostTokens));
+  if (p.tokens < 2 || p.tokens > kMostKeys)
+    throw Error(fmt::format("{} tokens are not allowed; allowed: 2 to {}", p.tokens, kMostKeys));
   for (const Json& input : inputs) {
     const auto label = input.at("label").get<double>();
     if (input.at("tokens").size() != p.tokens) throw Error("every input has the same number of tokens");
@@ -157,7 +157,7 @@ Json example_problem(const Json& request) {
   options.name = request.at("name").get<std::string>();
   if (request.contains("seed")) options.seed = request.at("seed").get<std::uint64_t>();
   const Problem p = training::example(options);
-  if (p.dim != 3 || p.inputs > kMostInputs || p.tokens > kMostTokens)
+  if (p.dim != 3 || p.inputs > kMostInputs || p.tokens > kMostKeys)
     throw Error(fmt::format("example '{}' has no keys in a plane", options.name));
   const std::vector<double> scores = training::scores(p), keys = training::keys(p);
   Json inputs = Json::array();

@@ -16,7 +16,7 @@ interface Kept extends Frame {
   steps: number;
 }
 
-const kEarliest = -2, kLatest = 30, kBudget = 24;  // log10 of time; milliseconds of a stretch
+const kEarliest = -2, kLatest = 31, kBudget = 24;  // log10 of time; milliseconds of a stretch
 const kKeptNumbers = 3_000_000;                    // of positions, for going back
 
 const initWords: Record<string, string> = {uniform: 'uniform', equiangular: 'equiangular', cap: 'in a cap', clusters: 'clusters', circle: 'mode on the circle'};
@@ -199,6 +199,7 @@ export class DepthRoom implements Room {
   }
 
   private async took(facts: Facts, positions: Float64Array, clusters: Uint32Array) {
+    if ((facts.moment.log10_time ?? -Infinity) < this.now() - 0.01) this.kept = [], this.series = [];  // the clock has started again
     this.facts = facts;
     this.theory = await this.core.value<Theory>('flow.theory');
     if (facts.dim > 3) this.sphere.look(await this.core.value<number[]>('flow.axes'));
