@@ -22,6 +22,12 @@ export const openLab = async (folder, pictures) => {
   const open = async ({hash = '', query = '', width = 1360, height = 860, dark = false, still = false, touch = false} = {}) => {
     const context = await browser.newContext({viewport: {width, height}, colorScheme: dark ? 'dark' : 'light', reducedMotion: still ? 'reduce' : 'no-preference', hasTouch: touch, acceptDownloads: true, permissions: ['clipboard-read', 'clipboard-write']});
     const page = await context.newPage();
+    // Playwright's own compiles the condition in the page, which the page's policy forbids; this one asks again and again from outside.
+    page.waitForFunction = async (condition, argument, {timeout = 30_000} = {}) => {
+      for (const end = Date.now() + timeout; Date.now() < end; await new Promise(r => setTimeout(r, 50)))
+        if (await page.evaluate(condition, argument).catch(() => false)) return;
+      throw new Error(`still not so after ${timeout / 1000} s: ${condition}`);
+    };
     page.on('console', message => message.type() === 'error' && account.errors.push(message.text()));
     page.on('pageerror', error => account.errors.push(String(error)));
     context.on('request', request => {
