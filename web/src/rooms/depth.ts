@@ -119,7 +119,7 @@ export class DepthRoom implements Room {
   // ---- State.
 
   values(): Values {
-    return {...this.state, steps: this.moment?.steps ?? 0, events: writeChanges(this.changes)};
+    return {...this.state, beta: this.firstBeta, steps: this.moment?.steps ?? 0, events: writeChanges(this.changes)};
   }
 
   command(): string {
@@ -161,6 +161,7 @@ export class DepthRoom implements Room {
       const answer = await this.core.ask('flow.make', {settings: settingsOf(values)}, true);
       if (mine !== this.making) return;
       this.state = {...values, steps: 0, events: ''};
+      this.firstBeta = Number(values.beta);
       if (values.init === 'circle') this.state.dim = 2;
       this.changes = [];
       this.kept = [], this.series = [];
@@ -217,6 +218,7 @@ export class DepthRoom implements Room {
     this.change({steps: 0, kind: 'b', numbers: [beta]});
   }
   private lastBeta = 0;
+  private firstBeta = 9;  // with which it began; changes are in the events of a link
 
   /** Waits for its turn: the core does one thing at a time. */
   private change(change: Change) {
