@@ -1,9 +1,16 @@
 # Every library comes from Debian; docs/decisions/dependencies.md says why each was chosen.
-find_package(Threads REQUIRED)
-find_package(Eigen3 REQUIRED NO_MODULE)
-find_package(fmt REQUIRED)
-find_package(nlohmann_json REQUIRED)
-find_package(hwy REQUIRED)
+if(EMSCRIPTEN)  # one thread, and headers alone, which the toolchain (wasm.cmake) has found
+  foreach(library Threads::Threads Eigen3::Eigen fmt::fmt nlohmann_json::nlohmann_json hwy::hwy)
+    add_library(${library} INTERFACE IMPORTED)
+  endforeach()
+  target_include_directories(Eigen3::Eigen INTERFACE /usr/include/eigen3)
+else()
+  find_package(Threads REQUIRED)
+  find_package(Eigen3 REQUIRED NO_MODULE)
+  find_package(fmt REQUIRED)
+  find_package(nlohmann_json REQUIRED)
+  find_package(hwy REQUIRED)
+endif()
 # Instruction sets the kernels are not compiled for, here and in the tests: SSSE3 and SSE4 without
 # AVX2 (processors before 2014, which take the portable code), and scalable vectors (SVE, RVV), which
 # cannot stand in the arrays of vectors of the kernels. Left: portable, AVX2, AVX-512, NEON.

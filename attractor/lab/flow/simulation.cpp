@@ -13,6 +13,7 @@
 #include "attractor/lab/byte_store.hpp"
 #include "attractor/lab/checkpoint_bytes.hpp"
 #include "attractor/lab/words.hpp"
+#include "attractor/tokens/components.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -60,7 +61,14 @@ flow::Status Simulation::advance(const flow::Time& end, std::uint64_t steps,
                   .step = setup_.step,
                   .max_steps = kAnySteps,
                   .noise = {.seed = setup_.seed, .substeps = setup_.noise_substeps}};
-  const flow::Hooks hooks{.stop = [&] { return progress_.steps >= last || (stop && stop()); }};
+  const auto watch = [&](const flow::Step& step) {
+    if (model_.members_visible())
+      tree_->watch(step, [&](double theta) { return model_.tokens_at(step, theta); });
+    else
+      tree_->watch(step, model_.groups().owner());
+  };
+  flow::Hooks hooks{.stop = [&] { return progress_.steps >= last || (stop && stop()); }};
+  if (tree_) hooks.step = watch;
   for (;;) {
     part.end = model_.next_change(progress_.time, end);
     const flow::Status status = flow::run(model_.flow(), method, part, progress_, hooks);
@@ -95,6 +103,38 @@ std::vector<double> Simulation::tokens() const {
   const std::span<const double> state = progress_.state;
   const bool lengths = model_.whole().has_lengths();
   return model_.groups().expand(lengths ? state : model_.whole().directions(state, storage));
+}
+
+double Simulation::cluster_radius() const { return std::sqrt(2 * (1 - cluster_cosine_of(setup_))); }
+
+void Simulation::watch_merges() {
+  if (!model_.flow().state_is_tokens()) return;
+  tree_.emplace(count_, dim_, cluster_radius());
+  tree_->start(progress_.time, progress_.state, model_.groups().owner());
+}
+
+std::vector<observe::Linkage> Simulation::merges() const {
+  return tree_ ? tree_->linkage() : std::vector<observe::Linkage>{};
+}
+
+observe::Observation Simulation::observe(bool thorough) const {
+  return model_.observe(progress_.time, progress_.state,
+                        {.pair_threshold = setup_.pair_threshold,
+                         .cluster_radius = cluster_radius(),
+                         .seed = setup_.seed,
+                         .exact_limit = setup_.exact_limit},
+                        thorough);
+}
+
+std::vector<std::uint32_t> Simulation::clusters() const {
+  std::vector<double> storage;
+  const std::span<const double> shape = model_.whole().directions(progress_.state, storage);
+  if (model_.members_visible())
+    return components(model_.groups().expand(shape), dim_, cluster_radius()).label;
+  const Components found = components(shape, dim_, cluster_radius());
+  std::vector<std::uint32_t> label(count_);
+  for (std::size_t i = 0; i < count_; ++i) label[i] = found.label[owner()[i]];
+  return label;
 }
 
 RunShape Simulation::shape() const {

@@ -1,6 +1,6 @@
-// A flow of tokens that its caller steps: nothing is measured or kept on the way. The state is all
-// there is, so a simulation can be put aside as bytes and taken up again; it then goes on to the
-// same bits.
+// A flow of tokens that its caller steps: nothing is measured on the way, and nothing kept but, if
+// wanted, who joined whom. The state is all there is, so a simulation can be put aside as bytes and
+// taken up again; it then goes on to the same bits.
 //
 //   Simulation simulation({.beta = 9, .tokens = 64});
 //   simulation.step(10);               // ten accepted steps, of lengths of their own if adaptive
@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "attractor/lab/flow/checkpoint.hpp"
 #include "attractor/lab/flow/flow_setup.hpp"
 #include "attractor/lab/flow/observed_flow.hpp"
+#include "attractor/observe/merge_tree.hpp"
 
 namespace attractor::lab {
 
@@ -46,7 +48,17 @@ class Simulation {
   std::size_t distinct() const { return model_.groups().count(); }
   std::string_view engine() const { return model_.whole().engine(); }
 
-  /// All that restore() needs beside the setup.
+  /// Keeps the merge tree of clusters at the setup's cosine, which begins with the state as it is
+  /// now. Does nothing where the state is not the tokens themselves (engine circle, lengths).
+  void watch_merges();
+  /// Empty without watch_merges().
+  std::vector<observe::Linkage> merges() const;
+  /// All that a flow measures of the state as it is now.
+  observe::Observation observe(bool thorough = true) const;
+  /// Cluster of each token, by single linkage at the setup's cosine.
+  std::vector<std::uint32_t> clusters() const;
+
+  /// All that restore() needs beside the setup, but not the merge tree.
   std::string bytes() const;
   /// For a simulation of the same setup. Throws Error on bytes that are damaged, of another version
   /// or of another setup.
@@ -56,6 +68,7 @@ class Simulation {
   flow::Status advance(const flow::Time& end, std::uint64_t steps,
                        const std::function<bool()>& stop);
   RunShape shape() const;
+  double cluster_radius() const;  // a chord
 
   FlowSetup setup_;
   TokenSet start_;  // empty once they flow
@@ -63,6 +76,7 @@ class Simulation {
   ObservedFlow model_;
   flow::Progress progress_{};
   std::string identity_;  // of the setup and its data
+  std::optional<observe::MergeTree> tree_{};
 };
 
 }  // namespace attractor::lab

@@ -77,6 +77,35 @@ TEST(Simulation, TellsWhichTokensMoveAsOne) {
   EXPECT_EQ(simulation.step(1), flow::Status::collapsed);
 }
 
+TEST(Simulation, KeepsTheMergeTreeOfTheSameFlow) {
+  const FlowSetup setup{.beta = 20, .tokens = 16, .seed = 1, .time = kInfinity};
+  const FlowRecord record = run_flow(setup, {});
+  Simulation simulation(setup);
+  EXPECT_TRUE(simulation.merges().empty());
+  simulation.watch_merges();
+  simulation.run_until(kInfinity);
+  const std::vector<observe::Linkage> merges = simulation.merges();
+  ASSERT_EQ(merges.size(), record.merges.size());
+  for (std::size_t k = 0; k < merges.size(); ++k) {
+    EXPECT_EQ(merges[k].left, record.merges[k].left);
+    EXPECT_EQ(merges[k].right, record.merges[k].right);
+    EXPECT_TRUE(merges[k].time == record.merges[k].time) << k;
+  }
+  EXPECT_EQ(simulation.clusters(), std::vector<std::uint32_t>(16, 0));
+}
+
+TEST(Simulation, ObservesWhatAFlowObserves) {
+  const FlowSetup setup{.beta = 5, .tokens = 24, .time = 2};
+  const FlowRecord record = run_flow(setup, {});
+  Simulation simulation(setup);
+  simulation.run_until(2);
+  const observe::Observation mine = simulation.observe(), &theirs = record.series.back();
+  EXPECT_NEAR(mine.mean_cosine, theirs.mean_cosine, 1e-7);  // steps of a flow end at its outputs
+  EXPECT_NEAR(mine.energy_ratio, theirs.energy_ratio, 1e-7);
+  EXPECT_EQ(mine.clusters, theirs.clusters);
+  EXPECT_EQ(simulation.clusters(), record.snapshots.back().clusters);
+}
+
 TEST(Simulation, StopsBetweenStepsWhenToldTo) {
   Simulation simulation({.beta = 5, .tokens = 64});
   int asked = 0;
