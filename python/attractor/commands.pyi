@@ -349,6 +349,7 @@ def inspect(
         seed: int = ...,
         states_out: Optional[str] = ...,
         attention_out: Optional[str] = ...,
+        keys_out: Optional[str] = ...,
         progress: Progress = ...,
         throw: bool = ...,
 ) -> Result:
@@ -359,6 +360,7 @@ def architect(
         *,
         model: Optional[File] = ...,
         depth: Optional[int] = ...,
+        heads: Optional[int] = ...,
         norm: Optional[Literal["post", "pre", "mix", "peri", "sandwich", "ngpt", "ln-scaling", "damped-post", "deepnorm", "branch"]] = ...,
         head_dim: Optional[int] = ...,
         context: Optional[float] = ...,
@@ -368,6 +370,7 @@ def architect(
         qk_norm: Optional[Literal["none", "l2", "rms"]] = ...,
         query_gain: float = ...,
         key_gain: float = ...,
+        qk_norm_gain: Optional[float] = ...,
         query_length: Optional[float] = ...,
         key_length: Optional[float] = ...,
         temperature: float = ...,

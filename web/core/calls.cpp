@@ -33,7 +33,8 @@ std::vector<double> numbers_of(const Json& list) {
 Json ask(const Json& request) {
   const lab::Command& command = lab::command_named(request.at("command").get<std::string>());
   const lab::Settings settings = settings_of(request.at("settings"));
-  const std::unique_ptr<lab::Request> now = lab::request_of(command, settings), usual = command.make();
+  const std::unique_ptr<lab::Request> now = lab::request_of(command, settings),
+                                      usual = command.make();
   std::vector<std::string> given;
   for (const auto& [name, text] : settings) given.push_back(name);
   lab::prepare(*now, given);
@@ -47,10 +48,12 @@ Json ask(const Json& request) {
       for (const double x : row) cells.push_back(lab::number(x));
       rows.push_back(std::move(cells));
     }
-    tables[table.name] = {{"columns", table.columns}, {"labels", table.labels}, {"rows", std::move(rows)}};
+    tables[table.name] = {
+        {"columns", table.columns}, {"labels", table.labels}, {"rows", std::move(rows)}};
   }
-  return {{"headline", result.headline}, {"values", result.values},   {"tables", std::move(tables)},
-          {"remarks", result.remarks},   {"command", call.command()}, {"not_delivered", result.not_delivered}};
+  return {{"headline", result.headline}, {"values", result.values},
+          {"tables", std::move(tables)}, {"remarks", result.remarks},
+          {"command", call.command()},   {"not_delivered", result.not_delivered}};
 }
 
 /// One layer over its exponent gamma: weight of a token on itself and cosine of two outputs.
@@ -60,12 +63,15 @@ Json context_sweep(const Json& request) {
                                 .residual = request.at("residual").get<double>()};
   const auto low = request.at("low").get<double>(), high = request.at("high").get<double>();
   const auto count = request.at("count").get<std::size_t>();
-  if (count < 2 || count > 2000) throw Error(fmt::format("count = {} is not allowed; allowed: 2 to 2000", count));
+  if (count < 2 || count > 2000)
+    throw Error(fmt::format("count = {} is not allowed; allowed: 2 to 2000", count));
   Json rows = Json::array();
   for (std::size_t k = 0; k < count; ++k) {
     layer.exponent = low + (high - low) * static_cast<double>(k) / static_cast<double>(count - 1);
     const meanfield::ContextState s = context_state(layer);
-    rows.push_back({{"gamma", layer.exponent}, {"weight", lab::number(s.self_weight)}, {"cosine", lab::number(s.output_cosine)}});
+    rows.push_back({{"gamma", layer.exponent},
+                    {"weight", lab::number(s.self_weight)},
+                    {"cosine", lab::number(s.output_cosine)}});
   }
   return rows;
 }
@@ -92,7 +98,8 @@ Json bridge(const Json& request) {
   answer["checkpoints"] = std::move(checkpoints);
   answer["tokens"] = record.start.count();
   answer["dim"] = record.start.dim;
-  if (!record.checkpoints.empty()) answer["scene"] = Json::parse(report::scene_json(bridge_scene(record)));
+  if (!record.checkpoints.empty())
+    answer["scene"] = Json::parse(report::scene_json(bridge_scene(record)));
   return answer;
 }
 
@@ -113,14 +120,18 @@ Json Core::flow_call(std::string_view name, const Json& request) {
     flow_ = std::make_unique<LiveFlow>(settings_of(request.at("settings")));
   } else if (name == "flow.advance") {
     Advance wanted;
-    wanted.until = request.contains("until") && request.at("until").is_number() ? request.at("until").get<double>() : kInfinity;
+    wanted.until = request.contains("until") && request.at("until").is_number()
+                       ? request.at("until").get<double>()
+                       : kInfinity;
     if (request.contains("steps")) wanted.steps = request.at("steps").get<std::uint64_t>();
-    if (request.contains("milliseconds")) wanted.milliseconds = request.at("milliseconds").get<double>();
+    if (request.contains("milliseconds"))
+      wanted.milliseconds = request.at("milliseconds").get<double>();
     Json moment = live().advance(wanted);
     keep();
     return moment;
   } else if (name == "flow.observe") {
-    Json answer{{"observation", live().observation(!request.contains("quick"))}, {"next_merge", next_merge(live())}};
+    Json answer{{"observation", live().observation(!request.contains("quick"))},
+                {"next_merge", next_merge(live())}};
     if (request.contains("tree")) answer["tree"] = live().tree();
     return answer;
   } else if (name == "flow.start") {
@@ -159,7 +170,9 @@ Json Core::answer(const Json& request) {
 }
 
 std::string Core::call(std::string_view request) {
-  const auto refused = [](const std::string& why) { return Json{{"ok", false}, {"error", why}}.dump_replacing(); };
+  const auto refused = [](const std::string& why) {
+    return Json{{"ok", false}, {"error", why}}.dump_replacing();
+  };
   try {
     return Json{{"ok", true}, {"value", answer(Json::parse(request))}}.dump_replacing();
   } catch (const std::bad_alloc&) {

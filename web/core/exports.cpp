@@ -1,4 +1,5 @@
-// The functions that the worker's script calls. Texts are UTF-8 with a zero at the end; what is returned stays until the next call.
+// The functions that the worker's script calls. Texts are UTF-8 with a zero at the end; what is
+// returned stays until the next call.
 #include <string>
 
 #include "web/core/calls.hpp"

@@ -22,12 +22,14 @@ using lab::FlowSetup;
 using lab::Json;
 using lab::Settings;
 
-constexpr double kLongAgo = 1000;  // what follows a change takes a few units of time, which could not be told apart later
+constexpr double kLongAgo =
+    1000;  // what follows a change takes a few units of time, which could not be told apart later
 constexpr std::uint64_t kAnySteps = std::numeric_limits<std::uint64_t>::max();
 constexpr std::size_t kMostTokens = 50'000;
 constexpr std::size_t kMostNumbers = 2'000'000;  // tokens x dim: what a page can show and keep
-constexpr const char* kOfTheStart[] = {"init",     "tokens", "dim",  "seed",      "rho",   "cap-angle",  "centres",
-                                       "spread",   "mode",   "amplitude", "phase", "angles", "space"};
+constexpr const char* kOfTheStart[] = {"init",      "tokens",  "dim",    "seed", "rho",
+                                       "cap-angle", "centres", "spread", "mode", "amplitude",
+                                       "phase",     "angles",  "space"};
 
 void apply(FlowSetup& setup, const Settings& settings) {
   const lab::ParameterList parameters = list(setup);
@@ -36,8 +38,9 @@ void apply(FlowSetup& setup, const Settings& settings) {
 
 void require_size(std::size_t tokens, std::size_t dim) {
   if (tokens > kMostTokens || tokens * dim > kMostNumbers)
-    throw Error(fmt::format("{} tokens of {} numbers are too many for a page; allowed: {} tokens, {} numbers", tokens, dim,
-                            kMostTokens, kMostNumbers));
+    throw Error(fmt::format(
+        "{} tokens of {} numbers are too many for a page; allowed: {} tokens, {} numbers", tokens,
+        dim, kMostTokens, kMostNumbers));
 }
 
 FlowSetup made(const Settings& settings) {
@@ -103,9 +106,11 @@ void LiveFlow::change(const Settings& settings) {
 
 void LiveFlow::move(std::size_t token, std::span<const double> position) {
   if (token >= simulation_->count())
-    throw Error(fmt::format("token {} does not exist; allowed: 0 to {}", token, simulation_->count() - 1));
+    throw Error(
+        fmt::format("token {} does not exist; allowed: 0 to {}", token, simulation_->count() - 1));
   if (position.size() != simulation_->dim())
-    throw Error(fmt::format("a position has {} numbers; allowed: {}", position.size(), simulation_->dim()));
+    throw Error(
+        fmt::format("a position has {} numbers; allowed: {}", position.size(), simulation_->dim()));
   std::vector<double> tokens = positions();
   const auto to = std::span(tokens).subspan(token * simulation_->dim(), simulation_->dim());
   std::copy(position.begin(), position.end(), to.begin());
@@ -175,7 +180,8 @@ Json LiveFlow::facts() const {
 
 Json LiveFlow::advance(const Advance& wanted) {
   using Clock = std::chrono::steady_clock;
-  const auto end = Clock::now() + std::chrono::duration<double, std::milli>(std::min(wanted.milliseconds, 1e9));
+  const auto end =
+      Clock::now() + std::chrono::duration<double, std::milli>(std::min(wanted.milliseconds, 1e9));
   const flow::Time until(std::max(0.0, wanted.until - before_));
   if (std::isnan(wanted.until)) throw Error("until is no number");
   const auto stop = [&] { return !(simulation_->time() < until) || Clock::now() >= end; };
@@ -189,7 +195,8 @@ Json LiveFlow::advance(const Advance& wanted) {
 Json LiveFlow::observation(bool thorough) const {
   const observe::Observation o = simulation_->observe(thorough);
   Json values = Json::object();
-  for (const observe::Column& column : observe::columns()) values[column.name] = lab::number(o.*column.value);
+  for (const observe::Column& column : observe::columns())
+    values[column.name] = lab::number(o.*column.value);
   values["time"] = lab::number(before_ + simulation_->time().value());
   values["log10_time"] = lab::number(log10_time());
   return values;
@@ -200,7 +207,8 @@ Json LiveFlow::tree() const {
   for (const observe::Linkage& m : simulation_->merges()) {
     Json row = Json::array();
     row.push_back(m.left), row.push_back(m.right), row.push_back(m.size);
-    const double log10 = before_ == 0 ? m.time.log() / std::numbers::ln10 : std::log10(before_ + m.time.value());
+    const double log10 =
+        before_ == 0 ? m.time.log() / std::numbers::ln10 : std::log10(before_ + m.time.value());
     row.push_back(lab::number(log10));
     merges.push_back(std::move(row));
   }

@@ -1,7 +1,9 @@
-// A flow that somebody watches and interferes with: tokens flow while beta is turned, one is dragged, others are added. Between two
-// changes it is lab::Simulation, bit for bit; a change begins a new one where the tokens are. Time goes on over changes
-// (after a long time the clock starts again: the flow does not know what time it is), the merge tree begins anew at each. Steps are whole, wherever a page stops to look, so what is reached is a function of the
-// settings, the changes and the number of steps: a link that names them restores the same bits.
+// A flow that somebody watches and interferes with: tokens flow while beta is turned, one is
+// dragged, others are added. Between two changes it is lab::Simulation, bit for bit; a change
+// begins a new one where the tokens are. Time goes on over changes (after a long time the clock
+// starts again: the flow does not know what time it is), the merge tree begins anew at each. Steps
+// are whole, wherever a page stops to look, so what is reached is a function of the settings, the
+// changes and the number of steps: a link that names them restores the same bits.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +18,10 @@
 namespace attractor::web {
 
 struct Advance {
-  double until = 0;              // total time that the last step reaches or passes; infinity: until nothing moves
-  std::uint64_t steps = 0;       // at most; 0: as many as it takes
-  double milliseconds = 1e9;     // then it stops, between two steps
+  double until =
+      0;  // total time that the last step reaches or passes; infinity: until nothing moves
+  std::uint64_t steps = 0;    // at most; 0: as many as it takes
+  double milliseconds = 1e9;  // then it stops, between two steps
 };
 
 class LiveFlow {
@@ -26,7 +29,8 @@ class LiveFlow {
   /// Settings by name, as on a command line. Throws Error.
   explicit LiveFlow(const lab::Settings& settings);
 
-  /// What moves them: tokens, dim, engine, cosine of a cluster, the command that repeats it, and whether that needs tokens.npy.
+  /// What moves them: tokens, dim, engine, cosine of a cluster, the command that repeats it, and
+  /// whether that needs tokens.npy.
   lab::Json facts() const;
   /// Time, steps, status; the tokens are then at positions().
   lab::Json advance(const Advance& wanted);
@@ -49,7 +53,8 @@ class LiveFlow {
   /// rows x dim; each is put on the sphere.
   void add(std::span<const double> rows);
 
-  /// Every coordinate of every token one unit in its last place larger: what that makes of a run says how much of it rounding decides.
+  /// Every coordinate of every token one unit in its last place larger: what that makes of a run
+  /// says how much of it rounding decides.
   void nudge();
 
   const lab::FlowSetup& setup() const { return setup_; }
@@ -62,7 +67,7 @@ class LiveFlow {
   lab::FlowSetup setup_;
   std::unique_ptr<lab::Simulation> simulation_;
   flow::Status status_ = flow::Status::complete;
-  double before_ = 0;           // time until the last change
+  double before_ = 0;  // time until the last change
   std::uint64_t changes_ = 0, steps_before_ = 0;
 };
 

@@ -1,5 +1,6 @@
-// A line of standard input is a request, the line that answers it goes to standard output: the same calls natively, to compare with
-// (tests/web/golden.mjs). After a call of the live flow, a second line has its positions as 16 hexadecimal digits each.
+// A line of standard input is a request, the line that answers it goes to standard output: the same
+// calls natively, to compare with (tests/web/golden.mjs). After a call of the live flow, a second
+// line has its positions as 16 hexadecimal digits each.
 #include <bit>
 #include <cstdint>
 #include <cstdio>
@@ -15,7 +16,8 @@ int main() {
     std::string digits;
     char word[20];
     for (const double x : core.positions()) {
-      std::snprintf(word, sizeof word, "%016llx", static_cast<unsigned long long>(std::bit_cast<std::uint64_t>(x)));
+      std::snprintf(word, sizeof word, "%016llx",
+                    static_cast<unsigned long long>(std::bit_cast<std::uint64_t>(x)));
       digits += word;
     }
     std::cout << digits << std::endl;

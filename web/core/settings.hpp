@@ -1,4 +1,5 @@
-// Settings of a page as words: {"beta": 4, "init": "cap"} means what the command line means by --beta 4 --init cap.
+// Settings of a page as words: {"beta": 4, "init": "cap"} means what the command line means by
+// --beta 4 --init cap.
 #pragma once
 
 #include "attractor/lab/json.hpp"
@@ -6,7 +7,8 @@
 
 namespace attractor::web {
 
-/// Members that are texts, numbers or true; false and null are left out. Throws Error on others, and on names of files.
+/// Members that are texts, numbers or true; false and null are left out. Throws Error on others,
+/// and on names of files.
 lab::Settings settings_of(const lab::Json& object);
 
 /// Throws Error on a name that the list does not have, and on a value that it does not allow.

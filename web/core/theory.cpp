@@ -55,7 +55,8 @@ meanfield::PairAngle angle_between(const Cluster& a, const Cluster& b) {
 Json next_merge(const LiveFlow& flow) {
   const lab::FlowSetup& setup = flow.setup();
   if (!is_plain(setup) || setup.space != depth::Geometry::sphere) return {};
-  const std::size_t dim = flow.positions().size() / std::max<std::size_t>(1, flow.clusters().size());
+  const std::size_t dim =
+      flow.positions().size() / std::max<std::size_t>(1, flow.clusters().size());
   const std::vector<Cluster> all = clusters_of(flow, dim);
   if (all.size() < 2 || all.size() > kMostClusters) return {};
   double best = kInfinity, cosine = 0, mass1 = 0, mass2 = 0;
@@ -63,13 +64,19 @@ Json next_merge(const LiveFlow& flow) {
   for (std::size_t a = 0; a < all.size(); ++a)
     for (std::size_t b = a + 1; b < all.size(); ++b) {
       const meanfield::PairAngle angle = angle_between(all[a], all[b]);
-      if (angle.gap() <= met.gap()) continue;  // neighbours through a chain: it is not the centres that meet
+      if (angle.gap() <= met.gap())
+        continue;  // neighbours through a chain: it is not the centres that meet
       const double log_time = meanfield::log_merge_time(
-          {.rule = setup.dynamics, .beta = setup.beta, .mass1 = all[a].mass, .mass2 = all[b].mass}, angle, met);
-      if (log_time < best) best = log_time, cosine = angle.cosine(), mass1 = all[a].mass, mass2 = all[b].mass;
+          {.rule = setup.dynamics, .beta = setup.beta, .mass1 = all[a].mass, .mass2 = all[b].mass},
+          angle, met);
+      if (log_time < best)
+        best = log_time, cosine = angle.cosine(), mass1 = all[a].mass, mass2 = all[b].mass;
     }
   if (std::isinf(best)) return {};
-  return {{"log10_time", best / std::numbers::ln10}, {"cosine", cosine}, {"mass1", mass1}, {"mass2", mass2}};
+  return {{"log10_time", best / std::numbers::ln10},
+          {"cosine", cosine},
+          {"mass1", mass1},
+          {"mass2", mass2}};
 }
 
 Json theory(const LiveFlow& flow) {
@@ -81,23 +88,26 @@ Json theory(const LiveFlow& flow) {
   const Json facts = flow.facts();
   const auto dim = facts["dim"].get<std::size_t>();
   const auto tokens = facts["tokens"].get<double>();
-  if (setup.mask == MaskKind::full && setup.norm == Normalisation::post && setup.common_noise == 0) {
-    const meanfield::Stability s =
-        meanfield::stability({.rule = setup.dynamics, .dim = dim, .beta = setup.beta, .noise = setup.noise});
+  if (setup.mask == MaskKind::full && setup.norm == Normalisation::post &&
+      setup.common_noise == 0) {
+    const meanfield::Stability s = meanfield::stability(
+        {.rule = setup.dynamics, .dim = dim, .beta = setup.beta, .noise = setup.noise});
     answer["predicted_clusters"] = s.predicted_clusters();
     answer["log10_growth_time"] = lab::number(-s.log_growth(s.fastest) / std::numbers::ln10);
     answer["critical_noise"] = lab::number(s.critical_noise());
   }
   const bool scheme = setup.dynamics == Rule::softmax || setup.norm == Normalisation::post;
-  if (is_plain(setup) || (setup.mask == MaskKind::full && setup.noise == 0 && setup.common_noise == 0 && scheme)) {
-    const meanfield::EquiangularFlow exact({.tokens = std::max(2.0, tokens),
-                                            .beta = setup.beta,
-                                            .cosine0 = setup.init == Arrangement::equiangular ? setup.rho : 0,
-                                            .rule = setup.dynamics,
-                                            .norm = setup.norm,
-                                            .alpha = setup.alpha,
-                                            .switch_time = setup.switch_time,
-                                            .deepnorm_scale = setup.deepnorm_scale});
+  if (is_plain(setup) ||
+      (setup.mask == MaskKind::full && setup.noise == 0 && setup.common_noise == 0 && scheme)) {
+    const meanfield::EquiangularFlow exact(
+        {.tokens = std::max(2.0, tokens),
+         .beta = setup.beta,
+         .cosine0 = setup.init == Arrangement::equiangular ? setup.rho : 0,
+         .rule = setup.dynamics,
+         .norm = setup.norm,
+         .alpha = setup.alpha,
+         .switch_time = setup.switch_time,
+         .deepnorm_scale = setup.deepnorm_scale});
     Json curve = Json::array();
     for (double log10 = -2; log10 <= 30.01; log10 += 0.1) {
       const double cosine = exact.at(log10 * std::numbers::ln10).cosine;

@@ -29,13 +29,15 @@ constexpr std::size_t kMostSide = 81;
 Problem problem_of(const Json& request) {
   const Json& inputs = request.at("inputs");
   if (inputs.size() == 0 || inputs.size() > kMostInputs)
-    throw Error(fmt::format("{} inputs are not allowed; allowed: 1 to {}", inputs.size(), kMostInputs));
+    throw Error(
+        fmt::format("{} inputs are not allowed; allowed: 1 to {}", inputs.size(), kMostInputs));
   Problem p{.inputs = inputs.size(), .tokens = inputs.at(0).at("tokens").size(), .dim = 3};
   if (p.tokens < 2 || p.tokens > kMostKeys)
     throw Error(fmt::format("{} tokens are not allowed; allowed: 2 to {}", p.tokens, kMostKeys));
   for (const Json& input : inputs) {
     const auto label = input.at("label").get<double>();
-    if (input.at("tokens").size() != p.tokens) throw Error("every input has the same number of tokens");
+    if (input.at("tokens").size() != p.tokens)
+      throw Error("every input has the same number of tokens");
     p.labels.push_back(label);
     for (const Json& token : input.at("tokens"))
       p.x.insert(p.x.end(), {token.at("x").get<double>(), token.at("y").get<double>(),
@@ -75,7 +77,8 @@ Json margin_json(const training::MaxMargin& m) {
 
 lab::SelectSetup setup_of(const Json& request) {
   lab::SelectSetup setup;
-  if (request.contains("settings")) apply_settings(list(setup), settings_of(request.at("settings")));
+  if (request.contains("settings"))
+    apply_settings(list(setup), settings_of(request.at("settings")));
   lab::check_setup(setup);
   return setup;
 }
@@ -106,11 +109,12 @@ Json train(const Json& request) {
   const lab::SelectRecord r = run_select(setup, prepared(setup, problem_of(request)), {});
   Json since = Json::array();
   for (const flow::Time& t : r.lock_in) since.push_back(number(t.log() / std::numbers::ln10));
-  Json answer{{"status", name(r.status)}, {"selected", r.selected}, {"since", std::move(since)},
-              {"softmax", r.softmax},     {"loss", number(r.loss)}, {"softmax_min", number(r.softmax_min)},
+  Json answer{{"status", name(r.status)},   {"selected", r.selected},
+              {"since", std::move(since)},  {"softmax", r.softmax},
+              {"loss", number(r.loss)},     {"softmax_min", number(r.softmax_min)},
               {"cosine", number(r.cosine)}, {"velocity_cosine", number(r.velocity_cosine)},
               {"at_minimum", r.at_minimum}, {"steps", r.steps},
-              {"series", series_of(r)},   {"command", command(setup)}};
+              {"series", series_of(r)},     {"command", command(setup)}};
   if (r.svm) answer["svm"] = margin_json(*r.svm);
   return answer;
 }
@@ -138,9 +142,12 @@ Json basins(const Json& request) {
   const training::Objective objective(problem, training::Loss::logistic, training::Train::p);
   const auto side = request.at("side").get<std::size_t>();
   const auto radius = request.at("radius").get<double>();
-  if (side < 2 || side > kMostSide) throw Error(fmt::format("side = {} is not allowed; allowed: 2 to {}", side, kMostSide));
-  if (!(radius > 0 && radius <= 1000)) throw Error(fmt::format("radius = {} is not allowed; allowed: above 0 to 1000", radius));
-  const training::Basins found = find_basins(objective, training::AttSvm(objective), {.side = side, .radius = radius});
+  if (side < 2 || side > kMostSide)
+    throw Error(fmt::format("side = {} is not allowed; allowed: 2 to {}", side, kMostSide));
+  if (!(radius > 0 && radius <= 1000))
+    throw Error(fmt::format("radius = {} is not allowed; allowed: above 0 to 1000", radius));
+  const training::Basins found =
+      find_basins(objective, training::AttSvm(objective), {.side = side, .radius = radius});
   Json limits = Json::array(), cells = Json::array();
   for (const training::MaxMargin& m : found.limits) limits.push_back(margin_json(m));
   for (const training::BasinStart& s : found.starts) {
@@ -149,7 +156,10 @@ Json basins(const Json& request) {
     row.push_back(s.limit == SIZE_MAX ? Json(-1) : Json(s.limit));
     cells.push_back(std::move(row));
   }
-  return {{"side", found.side}, {"radius", radius}, {"limits", std::move(limits)}, {"cells", std::move(cells)}};
+  return {{"side", found.side},
+          {"radius", radius},
+          {"limits", std::move(limits)},
+          {"cells", std::move(cells)}};
 }
 
 Json example_problem(const Json& request) {
