@@ -1,4 +1,5 @@
-// What libraries that are not compiled for WebAssembly would bring: Highway's aligned memory, and the number of cores, which is one.
+// What libraries that are not compiled for WebAssembly would bring: Highway's aligned memory, and
+// the number of cores, which is one.
 #include <hwy/aligned_allocator.h>
 #include <sched.h>
 
@@ -7,7 +8,8 @@
 namespace hwy {
 
 void* AllocateAlignedBytes(size_t size, AllocPtr, void*) {
-  return std::aligned_alloc(HWY_ALIGNMENT, (size + HWY_ALIGNMENT - 1) / HWY_ALIGNMENT * HWY_ALIGNMENT);
+  return std::aligned_alloc(HWY_ALIGNMENT,
+                            (size + HWY_ALIGNMENT - 1) / HWY_ALIGNMENT * HWY_ALIGNMENT);
 }
 void FreeAlignedBytes(const void* memory, FreePtr, void*) { std::free(const_cast<void*>(memory)); }
 

@@ -1,4 +1,5 @@
-// What tests ask of Highway's library (tests/support/simd_targets.hpp), which is not compiled for WebAssembly: there is one target.
+// What tests ask of Highway's library (tests/support/simd_targets.hpp), which is not compiled for
+// WebAssembly: there is one target.
 #include <hwy/targets.h>
 
 namespace hwy {
