@@ -10,7 +10,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/commands/flow/flow_view.hpp"
-#include "attractor/commands/registry.hpp"
+#include "attractor/commands/command.hpp"
 #include "attractor/depth/mean_shift/mean_shift.hpp"
 #include "attractor/tokens/given_arrays.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/numbers.hpp"
-#include "attractor/commands/registry.hpp"
+#include "attractor/commands/command.hpp"
 #include "attractor/commands/time_axis.hpp"
 #include "attractor/mean_field/distances.hpp"
 #include "attractor/space/space.hpp"

@@ -8,7 +8,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/numbers.hpp"
-#include "attractor/commands/registry.hpp"
+#include "attractor/commands/command.hpp"
 #include "attractor/depth/batch_flow.hpp"
 #include "attractor/lab/number_list.hpp"
 #include "attractor/lab/pieces.hpp"

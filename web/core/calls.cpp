@@ -10,7 +10,7 @@
 #include "attractor/base/numbers.hpp"
 #include "attractor/commands/bridge/bridge_numbers.hpp"
 #include "attractor/commands/bridge/bridge_page.hpp"
-#include "attractor/commands/registry.hpp"
+#include "attractor/commands/command.hpp"
 #include "attractor/drawing/scene_json.hpp"
 #include "attractor/lab/select/bridge_experiment.hpp"
 #include "attractor/long_context/long_context.hpp"
@@ -18,10 +18,31 @@
 #include "web/core/theory.hpp"
 #include "web/core/training_room.hpp"
 
+namespace attractor::lab {
+
+// Each is defined beside its parameters (commands/).
+Command phase_command();
+Command context_command();
+Command pair_command();
+Command equiangular_command();
+Command stability_command();
+
+}  // namespace attractor::lab
+
 namespace attractor::web {
 namespace {
 
 using lab::Json;
+
+/// What the rooms ask, and not the whole registry: a page loads what is named here.
+const lab::Command& command_named(const std::string& name) {
+  static const std::vector<lab::Command> all = {
+      lab::phase_command(), lab::context_command(), lab::pair_command(), lab::equiangular_command(),
+      lab::stability_command()};
+  for (const lab::Command& c : all)
+    if (c.name == name) return c;
+  throw Error(fmt::format("command '{}' is not in the lab", name));
+}
 
 std::vector<double> numbers_of(const Json& list) {
   std::vector<double> values;
@@ -29,9 +50,8 @@ std::vector<double> numbers_of(const Json& list) {
   return values;
 }
 
-/// Any command of the registry that needs no file.
 Json ask(const Json& request) {
-  const lab::Command& command = lab::command_named(request.at("command").get<std::string>());
+  const lab::Command& command = command_named(request.at("command").get<std::string>());
   const lab::Settings settings = settings_of(request.at("settings"));
   const std::unique_ptr<lab::Request> now = lab::request_of(command, settings),
                                       usual = command.make();

@@ -9,7 +9,7 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/numbers.hpp"
 #include "attractor/commands/architect/turning_band.hpp"
-#include "attractor/commands/registry.hpp"
+#include "attractor/commands/command.hpp"
 #include "attractor/lab/number_list.hpp"
 #include "attractor/long_context/key_law.hpp"
 #include "attractor/long_context/long_context.hpp"

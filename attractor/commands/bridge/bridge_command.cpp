@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "attractor/commands/bridge/bridge_result.hpp"
-#include "attractor/commands/registry.hpp"
+#include "attractor/commands/command.hpp"
 #include "attractor/lab/select/bridge_experiment.hpp"
 
 namespace attractor::lab {

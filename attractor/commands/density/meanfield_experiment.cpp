@@ -12,7 +12,7 @@
 #include "attractor/commands/density/meanfield_figures.hpp"
 #include "attractor/commands/density/meanfield_run.hpp"
 #include "attractor/commands/density/meanfield_words.hpp"
-#include "attractor/commands/registry.hpp"
+#include "attractor/commands/command.hpp"
 
 namespace attractor::lab {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/commands/density/stationary_figures.hpp"
-#include "attractor/commands/registry.hpp"
+#include "attractor/commands/command.hpp"
 #include "attractor/lab/pieces.hpp"
 
 namespace attractor::lab {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
-#include "attractor/commands/registry.hpp"
+#include "attractor/commands/command.hpp"
 #include "attractor/lab/words.hpp"
 #include "attractor/reductions/cluster_pair.hpp"
 

@@ -11,7 +11,7 @@
 #include "attractor/base/numbers.hpp"
 #include "attractor/commands/flow/flow_view.hpp"
 #include "attractor/commands/reduce/pair_experiment.hpp"
-#include "attractor/commands/registry.hpp"
+#include "attractor/commands/command.hpp"
 #include "attractor/lab/words.hpp"
 #include "attractor/reductions/regular_clusters.hpp"
 

@@ -2,7 +2,7 @@
 #include <optional>
 #include <utility>
 
-#include "attractor/commands/registry.hpp"
+#include "attractor/commands/command.hpp"
 #include "attractor/commands/select/select_result.hpp"
 #include "attractor/lab/select/select_experiment.hpp"
 
