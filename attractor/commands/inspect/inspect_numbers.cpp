@@ -32,7 +32,7 @@ struct StateColumn {
   const char* name;
   double (*value)(const StateReading&);
 };
-constexpr StateColumn kStateColumns[] = {
+constexpr StateColumn kReadingColumns[] = {
     {"mean_cosine", [](const StateReading& s) { return s.seen.mean_cosine; }},
     {"pair_fraction", [](const StateReading& s) { return s.seen.pair_fraction; }},
     {"effective_rank", [](const StateReading& s) { return s.seen.effective_rank; }},
@@ -147,10 +147,10 @@ Table state_table(const InspectRecord& r) {
     add_band(table, row, "mean_cosine", r.cosine[k]);
     add_band(table, row, "across", r.across[k]);
     add_band(table, row, "excess", r.excess[k]);
-    for (std::size_t c = 1; c < std::size(kStateColumns); ++c) {
-      if (table.rows.empty()) table.columns.emplace_back(kStateColumns[c].name);
+    for (std::size_t c = 1; c < std::size(kReadingColumns); ++c) {
+      if (table.rows.empty()) table.columns.emplace_back(kReadingColumns[c].name);
       row.push_back(
-          mean_over(r, [&](const TextReading& t) { return kStateColumns[c].value(t.states[k]); }));
+          mean_over(r, [&](const TextReading& t) { return kReadingColumns[c].value(t.states[k]); }));
     }
     for (const NullReading& null : r.nulls)
       add_band(table, row, fmt::format("{}_cosine", name(null.kind)).c_str(),
@@ -354,7 +354,7 @@ void write_summary(const InspectRecord& r, Archive& file) {
 void write_inspect(const InspectRecord& r, Archive& file) {
   const std::size_t texts = r.texts.size(), states = r.layers() + 1;
   write_summary(r, file);
-  for (const StateColumn& c : kStateColumns) {
+  for (const StateColumn& c : kReadingColumns) {
     std::vector<double> all;
     for (const TextReading& text : r.texts)
       for (const StateReading& s : text.states) all.push_back(c.value(s));
