@@ -147,8 +147,8 @@ struct Scores {
   double deviation() const { return std::sqrt(square / count - std::pow(sum / count, 2)); }
 };
 
-/// At most 0.2 % may lie beyond 4. Of fewer than a thousand, so many as that share explains but once
-/// in a thousand times.
+/// At most 0.2 % may lie beyond 4. Of fewer than a thousand, so many as that share explains but
+/// once in a thousand times.
 double allowed_far(double count) {
   constexpr double kShare = 0.002;
   if (count >= 1000) return kShare * count;
