@@ -19,6 +19,7 @@ const hash = () => {
   if (kind < 0.1) return '#' + Array.from({length: 1 + Math.floor(random() * 300)}, () => String.fromCharCode(33 + Math.floor(random() * 90))).join('');
   if (kind < 0.2) return '#' + encode(pick(scripts));
   if (kind < 0.23) return '#room=depth&events=' + 'x'.repeat(20000);
+  if (kind < 0.33) return `#room=${pick(['depth', 'training', 'context'])}&${pick(['beta', 'seed', 'tokens', 'steps', 'x', 'log10-time', 'rho', 'gamma'])}=${pick([1, 2, 5, 30, 500, -1, 0.5, 1e9])}`;  // half of them in good faith
   const parts = [`room=${encode(kind < 0.8 ? pick(rooms.slice(0, 5)) : pick(rooms))}`];
   for (let k = 0; k < 1 + random() * 4; ++k) parts.push(`${encode(pick(names))}=${encode(pick(values))}`);
   if (random() < 0.1) parts.reverse();
@@ -47,6 +48,7 @@ for (let k = 0; k < count; ++k) {
   if (outcome.words === '') ++taken;
   else ++refused;
 }
+assert.ok(refused > count / 2 && taken > count / 50, `${refused} refused, ${taken} taken`);
 await lab.picture(page, 'hostile');
 // And as the first thing that a page sees.
 for (const text of ['#room=depth&beta=<script>', '#%E0%A4%A', `#${scripts[1]}`, '#room=__proto__&x=1']) {

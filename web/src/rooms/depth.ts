@@ -16,7 +16,8 @@ interface Kept extends Frame {
   steps: number;
 }
 
-const kEarliest = -2, kLatest = 31, kBudget = 24;  // log10 of time; milliseconds of a stretch
+const kEarliest = -2, kLatest = 31;      // log10 of time
+const kBudget = 24, kAheadBudget = 200;  // milliseconds of a stretch: of one that is watched, and of one on the way to a time
 const kKeptNumbers = 3_000_000;                    // of positions, for going back
 
 const initWords: Record<string, string> = {uniform: 'uniform', equiangular: 'equiangular', cap: 'in a cap', clusters: 'clusters', circle: 'mode on the circle'};
@@ -351,7 +352,7 @@ export class DepthRoom implements Room {
         const time = performance.now();
         target = this.ahead ?? target + (this.sliders.speed.value * Math.min(200, time - last)) / 1000;
         last = time;
-        const answer = await this.core.ask('flow.advance', {until: 10 ** Math.min(target, kLatest + 0.01), milliseconds: kBudget}, true);
+        const answer = await this.core.ask('flow.advance', {until: 10 ** Math.min(target, kLatest + 0.01), milliseconds: this.ahead === null ? kBudget : kAheadBudget}, true);
         if (mine !== this.making) break;
         this.moved(answer.value as Moment, answer.positions!, answer.clusters!);
         if (this.ahead === null) target = Math.max(kEarliest, Math.min(target, this.now() + 0.02 + 0.1 * this.sliders.speed.value));
