@@ -54,7 +54,7 @@ context length do to a model, and runs published results again.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libattractor-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-    "libeigen3-dev, libfmt-dev, libgmp-dev, libhdf5-dev, libhwy-dev, libtomlplusplus-dev, nlohmann-json3-dev")
+    "libeigen3-dev, libfmt-dev, libgmp-dev, libhdf5-dev, libhwy-dev, libtomlplusplus-dev, libutf8proc-dev, nlohmann-json3-dev, zlib1g-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS attractor)
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
 "Headers, static libraries and CMake files of Attractor: flows of tokens
