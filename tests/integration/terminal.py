@@ -18,6 +18,19 @@ WIDTHS = (60, 80, 200)
 COUNT = itertools.count()
 
 
+def gives_terminals():
+    """Whether tmux can have a pseudo-terminal here; a root without /dev/pts has none."""
+    try:
+        for end in os.openpty():
+            os.close(end)
+    except OSError:
+        return False
+    return True
+
+
+in_terminals = unittest.skipUnless(gives_terminals(), "this system gives no pseudo-terminal (is /dev/pts mounted?)")
+
+
 class Terminal:
     """A shell in a terminal of a given width; it says READY and a number of its own when a command has ended."""
 
@@ -63,6 +76,7 @@ class Terminal:
         subprocess.run(["tmux", "-L", self.name, "kill-server"], capture_output=True)
 
 
+@in_terminals
 class InATerminal(program.ProgramTest):
     def terminal(self, width, **options):
         (self.directory / "bin").mkdir(exist_ok=True)
@@ -190,6 +204,7 @@ class Completion(program.ProgramTest):
                 if not line.endswith(" "):
                     self.assertEqual(len(found), len(wanted), found)
 
+    @in_terminals
     @unittest.skipUnless(shutil.which("zsh") and shutil.which("tmux"), "zsh is not installed")
     def test_zsh(self):
         functions = self.directory / "functions"
