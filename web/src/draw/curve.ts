@@ -59,7 +59,7 @@ export class Curve {
         height: o.height ?? 120,
         legend: {show: false},
         cursor: {drag: {x: false, y: false}, points: {size: 6}},
-        padding: [8, 8, 0, 0],
+        padding: [8, 18, 0, 0],
         scales: {
           x: {time: false},
           y: o.y?.log ? {distr: 3} : {range: (_u, low, high) => [o.y?.min ?? low, o.y?.max ?? (high > low ? high : low + 1)]},

@@ -1,7 +1,7 @@
 // Tokens on a sphere, a circle or in a ball (more than three dimensions, seen along three axes), drawn by WebGL: one instance of a disc a token, shaded
 // like a ball, so that tens of thousands cost one call. Turned by dragging, or a token is dragged along the sphere.
 import * as three from 'three';
-import {colour, palette} from '../page/dom';
+import {colour, coloursOf, palette} from '../page/dom';
 
 export interface Frame {
   positions: Float64Array;  // tokens x dim
@@ -174,12 +174,12 @@ export class Sphere {
     this.grow(count);
     this.count = count;
     const first = new Map<number, number>();
+    for (let i = 0; i < count; ++i) if (!first.has(clusters[i])) first.set(clusters[i], i);
+    const shade = coloursOf([...first.values()]);
     const shades = palette.map(c => new three.Color(c).convertLinearToSRGB());
     for (let i = 0; i < count; ++i) {
       this.place(i, positions, dim);
-      let leader = first.get(clusters[i]);
-      if (leader === undefined) first.set(clusters[i], (leader = i));
-      const tint = shades[leader % shades.length];
+      const tint = shades[shade.get(first.get(clusters[i])!)!];
       this.tints[3 * i] = tint.r, this.tints[3 * i + 1] = tint.g, this.tints[3 * i + 2] = tint.b;
     }
     this.tokens!.geometry.instanceCount = count;

@@ -1,5 +1,5 @@
 // The merge tree, growing: leaves on the left in the order in which they will stand together, time to the right, as an SVG.
-import {colour, palette, powerOfTen, replace, svg} from '../page/dom';
+import {colour, coloursOf, palette, powerOfTen, replace, svg} from '../page/dom';
 
 export type Merge = [left: number, right: number, size: number, log10_time: number | null];
 
@@ -58,9 +58,10 @@ export class MergeTree {
       paths.push(svg('path', {d: `M${one.x.toFixed(1)} ${one.y.toFixed(1)}H${at.toFixed(1)}V${two.y.toFixed(1)}H${two.x.toFixed(1)}`, class: 'branch'}));
       places.set(node, {x: at, y: (one.y + two.y) / 2});
     });
+    const leaves = new Map([...roots].map(root => [root, leaf(root, children)])), shade = coloursOf([...leaves.values()]);
     [...roots].forEach(root => {
       const from = places.get(root);
-      if (from) paths.push(svg('path', {d: `M${from.x.toFixed(1)} ${from.y.toFixed(1)}H${right}`, stroke: palette[leaf(root, children) % palette.length], class: 'stem'}));
+      if (from) paths.push(svg('path', {d: `M${from.x.toFixed(1)} ${from.y.toFixed(1)}H${right}`, stroke: palette[shade.get(leaves.get(root)!)!], class: 'stem'}));
     });
     const step = Math.max(1, Math.ceil((high - low) / 6)), ticks: SVGElement[] = [];
     for (let t = Math.ceil(low / step) * step; t <= high; t += step)

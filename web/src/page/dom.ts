@@ -33,9 +33,27 @@ export const colour = (name: string): string => getComputedStyle(document.docume
 /** Okabe and Ito's colours, which people with any colour vision tell apart. */
 export const palette = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#b8860b', '#7a5cc7'];
 
+/** A colour for each cluster by its first token, so that it keeps it while it lives; as few clusters as there are colours all differ. */
+export const coloursOf = (leaders: number[]): Map<number, number> => {
+  const colours = new Map<number, number>(), taken = new Set<number>();
+  for (const leader of [...leaders].sort((a, b) => a - b)) {
+    let shade = leader % palette.length;
+    if (leaders.length <= palette.length) while (taken.has(shade)) shade = (shade + 1) % palette.length;
+    taken.add(shade);
+    colours.set(leader, shade);
+  }
+  return colours;
+};
+
 export const reducedMotion = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 const raised = (whole: number) => [...String(whole)].map(c => (c === '-' ? '⁻' : '⁰¹²³⁴⁵⁶⁷⁸⁹'[Number(c)])).join('');
+
+/** A sentence of the core with its powers written as such. */
+export const readable = (sentence: string): string => sentence.replace(/\^\{(-?\d+)\}/g, (_, power) => raised(Number(power)));
+
+/** 10 to a whole power. */
+export const tenTo = (power: number): string => `10${raised(Math.round(power))}`;
 
 /** 10^log10 as people read it. */
 export const powerOfTen = (log10: number | null | undefined, digits = 2): string => {

@@ -4,7 +4,7 @@ import {Core, CoreError} from '../core/client';
 import type {Asked} from '../core/messages';
 import {Curve} from '../draw/curve';
 import {group, Readout, slider} from '../page/controls';
-import {h, powerOfTen, replace, rounded} from '../page/dom';
+import {h, powerOfTen, readable, replace, rounded} from '../page/dom';
 import {savePng} from '../page/export';
 import {usualValues, type Fields, type Values} from '../page/link';
 import type {Exported, Page, Room} from './room';
@@ -109,7 +109,7 @@ export class ContextRoom implements Room {
   private tell(advice: Asked | null, rows: {gamma: number; weight: number; cosine: number}[]) {
     const a = this.latest!, x = a.values, phase = String(x.phase ?? ''), num = (name: string) => (typeof x[name] === 'number' ? (x[name] as number) : null);
     replace(this.badge, ...['collapse', 'critical', 'identity'].map(name => h('span', {class: name === phase ? 'on' : ''}, name)));
-    replace(this.headline, a.headline);
+    replace(this.headline, readable(a.headline));
     const bar = (name: string, share: number | null, colour: string) => h('div', {class: 'share'}, h('span', {}, name), h('span', {class: 'track'}, h('span', {class: 'fill', style: `width: ${100 * Math.max(0, Math.min(1, share ?? 0))}%; background: var(--${colour})`})), h('span', {class: 'value'}, share === null ? '–' : rounded(share, 4)));
     replace(this.bars, bar('weight on itself', num('self_weight'), 'blue'), bar('cosine of outputs', num('output_cosine'), 'vermillion'), bar('entropy / ln n', num('entropy_ratio'), 'green'), bar('angle left', num('angle_ratio'), 'purple'));
     const xs = rows.map(r => r.gamma);
@@ -127,7 +127,7 @@ export class ContextRoom implements Room {
     const table = advice ? Object.values(advice.tables).find(t => t.labels.length > 0) : undefined;
     if (advice && table) {
       const cells = (row: (number | null)[]) => row.slice(0, 4).map(c => h('td', {}, rounded(c, 4)));
-      replace(this.recipes, h('caption', {}, advice.headline), h('thead', {}, h('tr', {}, h('th', {}, 'recipe'), ...table.columns.slice(0, 4).map(c => h('th', {}, c.replaceAll('_', ' '))))), h('tbody', {}, ...table.rows.map((row, k) => h('tr', {}, h('th', {}, table.labels[k]), ...cells(row)))));
+      replace(this.recipes, h('caption', {}, readable(advice.headline)), h('thead', {}, h('tr', {}, h('th', {}, 'recipe'), ...table.columns.slice(0, 4).map(c => h('th', {}, c.replaceAll('_', ' '))))), h('tbody', {}, ...table.rows.map((row, k) => h('tr', {}, h('th', {}, table.labels[k]), ...cells(row)))));
     }
   }
 

@@ -5,7 +5,7 @@ import {Curve} from '../draw/curve';
 import {Sphere, type Frame} from '../draw/sphere';
 import {MergeTree, type Merge} from '../draw/tree';
 import {button, choice, group, Readout, slider} from '../page/controls';
-import {h, palette, powerOfTen, reducedMotion, replace, rounded, svg} from '../page/dom';
+import {coloursOf, h, palette, powerOfTen, reducedMotion, replace, rounded, svg} from '../page/dom';
 import {npy, record, save, savePng, saveSvg} from '../page/export';
 import {usualValues, type Values} from '../page/link';
 import {depthFields, inits, norms, readChanges, settingsOf, steppers, writeChanges, type Change} from './depth_fields';
@@ -17,7 +17,7 @@ interface Kept extends Frame {
 }
 
 const kEarliest = -2, kLatest = 31;      // log10 of time
-const kBudget = 24, kAheadBudget = 200;  // milliseconds of a stretch: of one that is watched, and of one on the way to a time
+const kBudget = 24, kAheadBudget = 100;  // milliseconds of a stretch: of one that is watched, and of one on the way to a time
 const kKeptNumbers = 3_000_000;                    // of positions, for going back
 
 const initWords: Record<string, string> = {uniform: 'uniform', equiangular: 'equiangular', cap: 'in a cap', clusters: 'clusters', circle: 'mode on the circle'};
@@ -356,7 +356,7 @@ export class DepthRoom implements Room {
         if (mine !== this.making) break;
         this.moved(answer.value as Moment, answer.positions!, answer.clusters!);
         if (this.ahead === null) target = Math.max(kEarliest, Math.min(target, this.now() + 0.02 + 0.1 * this.sliders.speed.value));
-        if (performance.now() - this.lastLook > 120) await this.look(false);
+        if (this.ahead !== null || performance.now() - this.lastLook > 120) await this.look(false);
         const reached = this.now() >= (this.ahead ?? kLatest), resting = this.moment!.status !== 'complete';
         if (reached || resting) {
           this.ahead = null;
@@ -409,7 +409,10 @@ export class DepthRoom implements Room {
     while (this.series.length > 0 && this.series.at(-1)!.x >= x) this.series.pop();
     this.series.push({x, o});
     if (this.series.length > 1200) this.series = this.series.filter((_, k) => k % 2 === 0);
-    const xs = this.series.map(s => s.x), column = (name: string) => this.series.map(s => s.o[name] ?? null);
+    // Theory is smooth where looks are far apart.
+    const at = new Map(this.series.map(s => [s.x, s.o])), first = this.series[0].x;
+    for (let k = Math.ceil(first / 0.2); k * 0.2 < x; ++k) if (!at.has(k * 0.2)) at.set(k * 0.2, {});
+    const xs = [...at.keys()].sort((a, b) => a - b), column = (name: string) => xs.map(t => at.get(t)![name] ?? null);
     const predicted = this.theory.predicted_clusters || null;
     this.curves.energy.set([xs, column('energy_ratio')]);
     this.curves.clusters.set([xs, column('clusters'), xs.map(() => (this.facts!.dim === 2 ? predicted : null))]);
@@ -474,11 +477,12 @@ export class DepthRoom implements Room {
     const frame = this.kept.at(-1)!, size = 600, count = frame.positions.length / frame.dim;
     const box = this.sphere.canvas.getBoundingClientRect(), scale = size / Math.min(box.width, box.height);
     const first = new Map<number, number>(), dots: {front: boolean; node: SVGElement}[] = [];
+    for (let i = 0; i < count; ++i) if (!first.has(frame.clusters[i])) first.set(frame.clusters[i], i);
+    const shade = coloursOf([...first.values()]);
     for (let i = 0; i < count; ++i) {
       const at = this.sphere.screen(i);
-      if (!first.has(frame.clusters[i])) first.set(frame.clusters[i], i);
       const x = (at.x - box.left - box.width / 2) * scale + size / 2, y = (at.y - box.top - box.height / 2) * scale + size / 2;
-      dots.push({front: at.front, node: svg('circle', {cx: x.toFixed(1), cy: y.toFixed(1), r: 5, fill: palette[first.get(frame.clusters[i])! % palette.length], 'fill-opacity': at.front || frame.dim === 2 ? 1 : 0.35})});
+      dots.push({front: at.front, node: svg('circle', {cx: x.toFixed(1), cy: y.toFixed(1), r: 5, fill: palette[shade.get(first.get(frame.clusters[i])!)!], 'fill-opacity': at.front || frame.dim === 2 ? 1 : 0.35})});
     }
     dots.sort((a, b) => Number(a.front) - Number(b.front));
     return svg('svg', {viewBox: `0 0 ${size} ${size}`, width: size, height: size}, svg('rect', {width: size, height: size, fill: 'var(--scene)'}), svg('circle', {cx: size / 2, cy: size / 2, r: size * 0.43, fill: 'none', stroke: 'var(--grid)'}), ...dots.map(d => d.node));

@@ -4,7 +4,7 @@ import {Core, CoreError} from '../core/client';
 import type {BasinMap, Input, Margin, Settings, Trained} from '../core/messages';
 import {Curve} from '../draw/curve';
 import {button, choice, group, Readout, slider} from '../page/controls';
-import {h, palette, powerOfTen, replace, rounded, svg} from '../page/dom';
+import {h, palette, powerOfTen, replace, rounded, svg, tenTo} from '../page/dom';
 import {save, saveSvg, svgAsPng} from '../page/export';
 import {usualValues, type Fields, type Values} from '../page/link';
 import type {Exported, Page, Room} from './room';
@@ -75,7 +75,7 @@ export class TrainingRoom implements Room {
   };
   private time = slider({id: 'training-time', label: 'training time', min: 0, max: 1, step: 0.001, value: 1, words: () => this.timeWords(), change: v => this.scrub(v)});
   private sliders = {
-    log10: slider({id: 'log10-time', label: 'until', min: 1, max: 1000, log: true, whole: true, value: 100, words: v => `t = 10^${v}`, change: (v, done) => done && this.set({'log10-time': v})}),
+    log10: slider({id: 'log10-time', label: 'until', min: 1, max: 1000, log: true, whole: true, value: 100, words: v => `t = ${tenTo(v)}`, change: (v, done) => done && this.set({'log10-time': v})}),
     steps: slider({id: 'training-steps', label: 'steps', min: 10, max: 20000, log: true, whole: true, value: 1000, change: (v, done) => done && this.set({steps: v})}),
     step: slider({id: 'training-step', label: 'step', min: 0.001, max: 10, log: true, value: 0.1, change: (v, done) => done && this.set({step: v})}),
     score: slider({id: 'score', label: 'score of the token', min: -1, max: 2, step: 0.01, value: 1, change: v => this.score(v)}),
