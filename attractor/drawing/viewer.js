@@ -152,7 +152,8 @@ class Canvas {
     const pixels = window.devicePixelRatio || 1, {canvas, c} = this;
     this.css = getComputedStyle(this.box);
     this.size = Math.max(1, canvas.clientWidth);
-    if (canvas.width !== Math.round(this.size * pixels)) canvas.width = canvas.height = Math.round(this.size * pixels);
+    const side = Math.round(this.size * pixels);
+    if (canvas.width !== side || canvas.height !== side) canvas.width = canvas.height = side;  // a new canvas is 300 by 150
     c.setTransform(pixels, 0, 0, pixels, this.size * pixels / 2, this.size * pixels / 2);
     c.clearRect(-this.size, -this.size, 2 * this.size, 2 * this.size);
     c.font = `12px ${this.css.fontFamily}`;

@@ -41,7 +41,7 @@ class Lab implements Page {
     const header = h('header', {},
       h('a', {href: './', class: 'brand'}, 'Attractor', h('small', {}, ' lab')),
       h('nav', {role: 'tablist', 'aria-label': 'Rooms'}, ...tabs),
-      h('div', {class: 'tools'}, button('Tour', () => void this.tour.go(0), {id: 'tour-start', title: 'T'}), button('Export', () => this.toggleMenu(), {id: 'export', title: 'X'}), button('Link', () => void this.copyLink(), {id: 'link', title: 'L'}), button('', () => this.theme(), {id: 'theme', icon: '◐', title: 'Light or dark (D)'})));
+      h('div', {class: 'tools'}, button('Tour', () => void this.tour.go(0), {id: 'tour-start', title: 'T'}), button('Export', () => void this.toggleMenu(), {id: 'export', title: 'X'}), button('Link', () => void this.copyLink(), {id: 'link', title: 'L'}), button('', () => this.theme(), {id: 'theme', icon: '◐', title: 'Light or dark (D)'})));
     header.querySelector('#theme')!.setAttribute('aria-label', 'Light or dark');
     root.append(header, this.menu, this.place, this.message, this.tour.root);
     const kept = this.keptTheme();
@@ -120,9 +120,12 @@ class Lab implements Page {
     }
   }
 
-  private toggleMenu() {
+  private async toggleMenu(): Promise<void> {
     if (!this.menu.hidden) return void (this.menu.hidden = true);
-    const room = this.current!, command = room.command();
+    const room = this.current!;
+    await room.settle?.();
+    if (room !== this.current) return;
+    const command = room.command();
     const run = (action: () => Promise<void> | void) => {
       this.menu.hidden = true;
       Promise.resolve(action()).catch(error => this.say(`This could not be exported: ${error instanceof Error ? error.message : error}.`, 'error'));
@@ -165,7 +168,7 @@ class Lab implements Page {
     const rooms = Object.keys(titles), number = Number(event.key);
     if (number >= 1 && number <= rooms.length) void this.go(rooms[number - 1], {});
     else if (event.key === 't') void this.tour.go(0);
-    else if (event.key === 'x') this.toggleMenu();
+    else if (event.key === 'x') void this.toggleMenu();
     else if (event.key === 'l') void this.copyLink();
     else if (event.key === 'd') this.theme();
     else if (!this.current?.key(event)) return;

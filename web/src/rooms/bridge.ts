@@ -6,7 +6,7 @@ import type {Facts, Look, Moment} from '../core/messages';
 import {Curve} from '../draw/curve';
 import {Sphere} from '../draw/sphere';
 import {button, choice, group, Readout, slider} from '../page/controls';
-import {h, powerOfTen, replace, rounded} from '../page/dom';
+import {h, powerOfTen, replace, rounded, tenTo} from '../page/dom';
 import {savePng} from '../page/export';
 import {usualValues, type Fields, type Values} from '../page/link';
 import type {Exported, Page, Room} from './room';
@@ -64,7 +64,7 @@ export class BridgeRoom implements Room {
   private at = slider({id: 'bridge-at', label: 'training time', min: 0, max: 1, step: 0.002, value: 0.4, words: v => this.timeWords(v), change: (v, done) => this.move(v, done)});
   private playButton = button('Play', () => this.toggle(), {id: 'bridge-play', class: 'primary'});
   private sliders = {
-    log10: slider({id: 'bridge-log10', label: 'train until', min: 2, max: 100, whole: true, value: 30, words: v => `t = 10^${v}`, change: (v, done) => done && this.set({'log10-time': v})}),
+    log10: slider({id: 'bridge-log10', label: 'train until', min: 2, max: 100, whole: true, value: 30, words: v => `t = ${tenTo(v)}`, change: (v, done) => done && this.set({'log10-time': v})}),
     tokens: slider({id: 'bridge-tokens', label: 'n  tokens', min: 4, max: 400, log: true, whole: true, value: 64, change: (v, done) => done && this.set({tokens: v})}),
     time: slider({id: 'bridge-time', label: 'depth', min: 0.5, max: 200, log: true, value: 20, change: (v, done) => done && this.set({time: v})}),
   };

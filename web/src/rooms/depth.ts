@@ -280,6 +280,13 @@ export class DepthRoom implements Room {
     if (was) void this.look(true).then(() => this.page.changed(), () => undefined);
   }
 
+  async settle(): Promise<void> {
+    if (!this.playing && this.ahead === null) return;
+    this.stop();
+    while (this.looping) await new Promise(requestAnimationFrame);
+    await this.look(true);
+  }
+
   private runTo(log10: number) {
     this.playing = false;
     this.stop();
@@ -404,6 +411,7 @@ export class DepthRoom implements Room {
     if (!thorough) request.quick = true;
     if (wantsTree) request.tree = true;
     const answer = await this.core.ask('flow.observe', request);
+    if (thorough) this.facts = await this.core.value<Facts>('flow.facts');  // the command says until when
     const look = answer.value as Look, o = look.observation;
     const x = Math.max(kEarliest, o.log10_time ?? kEarliest);
     while (this.series.length > 0 && this.series.at(-1)!.x >= x) this.series.pop();

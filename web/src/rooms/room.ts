@@ -19,6 +19,8 @@ export interface Room {
   close(): void;
   recolour(): void;
   exports(): Exported[];
+  /** What moves comes to rest, before it is exported. */
+  settle?(): Promise<void>;
   /** The command that repeats what is shown, natively. */
   command(): string;
   key(event: KeyboardEvent): boolean;
