@@ -18,6 +18,8 @@ interface Kept extends Frame {
 
 const kEarliest = -2, kLatest = 31;      // log10 of time
 const kBudget = 24, kAheadBudget = 100;  // milliseconds of a stretch: of one that is watched, and of one on the way to a time
+const kAhead = 0.4;                      // decades after which the way to a time is looked at, for the curves
+const kAheadFrame = 300;                 // milliseconds between two pictures of it
 const kKeptNumbers = 3_000_000;                    // of positions, for going back
 
 const initWords: Record<string, string> = {uniform: 'uniform', equiangular: 'equiangular', cap: 'in a cap', clusters: 'clusters', circle: 'mode on the circle'};
@@ -340,7 +342,7 @@ export class DepthRoom implements Room {
   private async loop(): Promise<void> {
     if (this.looping) return;
     this.looping = true;
-    let target = Math.max(kEarliest, this.now()), last = performance.now();
+    let target = Math.max(kEarliest, this.now()), last = performance.now(), shown = 0;
     const mine = this.making;
     try {
       while (mine === this.making) {
@@ -359,19 +361,23 @@ export class DepthRoom implements Room {
         const time = performance.now();
         target = this.ahead ?? target + (this.sliders.speed.value * Math.min(200, time - last)) / 1000;
         last = time;
-        const answer = await this.core.ask('flow.advance', {until: 10 ** Math.min(target, kLatest + 0.01), milliseconds: this.ahead === null ? kBudget : kAheadBudget}, true);
+        const until = this.ahead === null ? target : Math.min(target, Math.max(kEarliest, this.now()) + kAhead);
+        const answer = await this.core.ask('flow.advance', {until: 10 ** Math.min(until, kLatest + 0.01), milliseconds: this.ahead === null ? kBudget : kAheadBudget}, true);
         if (mine !== this.making) break;
         this.moved(answer.value as Moment, answer.positions!, answer.clusters!);
         if (this.ahead === null) target = Math.max(kEarliest, Math.min(target, this.now() + 0.02 + 0.1 * this.sliders.speed.value));
-        if (this.ahead !== null || performance.now() - this.lastLook > 120) await this.look(false);
+        if (this.ahead !== null && performance.now() - shown < kAheadFrame) await this.measure(false, false);
+        else if (this.ahead !== null || performance.now() - this.lastLook > 120) await this.look(false);
         const reached = this.now() >= (this.ahead ?? kLatest), resting = this.moment!.status !== 'complete';
         if (reached || resting) {
           this.ahead = null;
           if (this.playing) this.stop();
           else await this.look(true).then(() => this.page.changed());
         }
-        await new Promise(requestAnimationFrame);
-        if (this.now() < target && this.playing && !reached) continue;
+        if (this.ahead === null || performance.now() - shown > kAheadFrame) {
+          await new Promise(requestAnimationFrame);
+          shown = performance.now();
+        }
       }
     } catch (error) {
       this.playing = false;
@@ -405,28 +411,36 @@ export class DepthRoom implements Room {
 
   private async look(thorough: boolean): Promise<void> {
     if (!this.facts) return;
+    const look = await this.measure(thorough, this.facts.tokens <= 4000);
+    if (thorough) this.facts = await this.core.value<Facts>('flow.facts');  // the command says until when
+    this.drawCurves();
+    if (look.tree) this.tree.set(this.facts.tokens, look.tree as Merge[], this.series.at(-1)!.x);
+    this.tell(look.observation, look);
+  }
+
+  /** Into the series; draws nothing. */
+  private async measure(thorough: boolean, tree: boolean): Promise<Look> {
     this.lastLook = performance.now();
-    const wantsTree = this.facts.tokens <= 4000;
     const request: Record<string, unknown> = {};
     if (!thorough) request.quick = true;
-    if (wantsTree) request.tree = true;
-    const answer = await this.core.ask('flow.observe', request);
-    if (thorough) this.facts = await this.core.value<Facts>('flow.facts');  // the command says until when
-    const look = answer.value as Look, o = look.observation;
+    if (tree) request.tree = true;
+    const look = await this.core.value<Look>('flow.observe', request), o = look.observation;
     const x = Math.max(kEarliest, o.log10_time ?? kEarliest);
     while (this.series.length > 0 && this.series.at(-1)!.x >= x) this.series.pop();
     this.series.push({x, o});
     if (this.series.length > 1200) this.series = this.series.filter((_, k) => k % 2 === 0);
+    return look;
+  }
+
+  private drawCurves() {
     // Theory is smooth where looks are far apart.
-    const at = new Map(this.series.map(s => [s.x, s.o])), first = this.series[0].x;
+    const at = new Map(this.series.map(s => [s.x, s.o])), first = this.series[0].x, x = this.series.at(-1)!.x;
     for (let k = Math.ceil(first / 0.2); k * 0.2 < x; ++k) if (!at.has(k * 0.2)) at.set(k * 0.2, {});
     const xs = [...at.keys()].sort((a, b) => a - b), column = (name: string) => xs.map(t => at.get(t)![name] ?? null);
     const predicted = this.theory.predicted_clusters || null;
     this.curves.energy.set([xs, column('energy_ratio')]);
     this.curves.clusters.set([xs, column('clusters'), xs.map(() => (this.facts!.dim === 2 ? predicted : null))]);
     this.curves.cosine.set([xs, column('mean_cosine'), xs.map(t => this.equiangular(t))]);
-    if (look.tree) this.tree.set(this.facts.tokens, look.tree as Merge[], x);
-    this.tell(o, look);
   }
 
   private equiangular(x: number): number | null {
