@@ -2,7 +2,8 @@
 // x_i' = P_i x_j(i). Two tokens meet like tan(delta/2) ~ e^{-2t}. On the circle tokens that select
 // each other keep doing so and the others follow them, so that there are as many clusters as pairs
 // of mutual neighbours at the start: gaps smaller than both beside them, a third of n on average.
-// Softmax without the own token tends to it like e^{-beta (lead of the nearest)}.
+// Softmax without the own token tends to it like e^{-beta (lead of the nearest)} / beta for tokens
+// that select each other; a follower cannot tell the two as they merge, and is off by a power.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -92,24 +93,29 @@ Check pair_check(const Effort& effort) {
 }
 
 Table three_tokens(const Effort& effort, std::vector<Check>& checks) {
-  Table table{.name = "three",
-              .title = "Tokens at 0, 0.7 and 1.7 without themselves, t = 1",
-              .columns = {"beta", "first", "second", "third", "from_hardmax"}};
+  Table table{
+      .name = "three",
+      .title = "Tokens at 0, 0.7 and 1.7 without themselves, t = 1",
+      .columns = {"beta", "first", "second", "third", "pair_from_hardmax", "third_from_hardmax"}};
   // Both ODEs: mpmath's odefun with 30 digits.
   const Angles hard = three(Rule::hardmax, 1, effort),
                hard_truth = {0.30063889412674206, 0.39936110587325794, 0.98130611381533691},
                soft_truth = {0.45990358920032839, 0.66076107440555373, 1.0331255482296295};
   for (const double beta : {4.0, 20.0, 40.0, 60.0}) {
     const Angles soft = three(Rule::softmax, beta, effort);
-    table.rows.push_back({beta, soft[0], soft[1], soft[2], apart(soft, hard)});
+    const Angles pair = {soft[0], soft[1]};
+    table.rows.push_back(
+        {beta, soft[0], soft[1], soft[2], apart(pair, hard), std::abs(soft[2] - hard[2])});
     if (beta == 4)
       checks.push_back(at_most("softmax at beta = 4 from its ODE", apart(soft, soft_truth), 1e-9));
   }
   checks.push_back(at_most("hardmax from its ODE", apart(hard, hard_truth), 1e-9));
-  // The second token is the one in doubt, and least so at the start: e^{-beta (cos .7 - cos 1)}.
+  // The second token is in doubt at the start, e^{-beta (cos .7 - cos 1)} / beta; what is of order
+  // 1/beta in it changes by c (1/40 - 1/60) / 20.
   const double lead = std::cos(0.7) - std::cos(1.0);
-  checks.push_back(at_most("softmax against hardmax: slope of ln distance from beta = 40 to 60",
-                           std::log(table.rows[3][4] / table.rows[2][4]) / 20, -lead));
+  checks.push_back(near("softmax against hardmax, the pair: slope of ln distance, beta 40 to 60",
+                        std::log(table.rows[3][4] / table.rows[2][4]) / 20,
+                        -lead - std::log(1.5) / 20, 2e-3));
   return table;
 }
 

@@ -198,7 +198,7 @@ Table edges(std::vector<Check>& checks) {
     table.rows.push_back(
         {static_cast<double>(n), e.at.beta, e.pair, e.third, e.at.gaps[0], e.at.gaps[2]});
     if (e.third > e.pair) continue;  // two states meet there and vanish
-    constexpr double kAside = 1e-6;
+    constexpr double kAside = 1e-4;
     wanted += 2;
     signs += meanfield::rest_near(tokens_of(e), e.at.beta - kAside).stable() ? 1 : 0;
     signs += meanfield::rest_near(tokens_of(e), e.at.beta + kAside).unstable() ? 1 : 0;
@@ -209,7 +209,7 @@ Table edges(std::vector<Check>& checks) {
     checks.push_back(near(fmt::format("edge of {} tokens", n),
                           table.rows[static_cast<std::size_t>(n) - 3][1], beta, 1e-12));
   checks.push_back(
-      near("eigenvalues with a certain sign 1e-6 below and above the edges", signs, wanted, 0));
+      near("eigenvalues with a certain sign 1e-4 below and above the edges", signs, wanted, 0));
   double nearest = -20;
   constexpr int kGrid = 600;
   for (int i = 1; i < kGrid; ++i)
