@@ -25,6 +25,10 @@ namespace emergence_shapes { Entry entry(); }
 namespace feed_forward { Entry entry(); }
 namespace hardmax_cells { Entry entry(); }
 namespace frank_wolfe { Entry entry(); }
+namespace negative_beta { Entry entry(); }
+namespace exclusive_self_attention { Entry entry(); }
+namespace hardmax_without_self { Entry entry(); }
+namespace weighted_rearrangement { Entry entry(); }
 
 // metastability/
 namespace energy_staircase { Entry entry(); }
@@ -34,6 +38,7 @@ namespace multiscale { Entry entry(); }
 namespace heat_flow { Entry entry(); }
 namespace pairing { Entry entry(); }
 namespace causal_leaders { Entry entry(); }
+namespace attention_sink { Entry entry(); }
 
 // limits/
 namespace mean_field_limit { Entry entry(); }
@@ -100,6 +105,11 @@ const std::vector<Entry>& catalogue() {
       feed_forward::entry(),
       hardmax_cells::entry(),
       frank_wolfe::entry(),
+      negative_beta::entry(),
+      exclusive_self_attention::entry(),
+      hardmax_without_self::entry(),
+      attention_sink::entry(),
+      weighted_rearrangement::entry(),
       single_input_global::entry(),
       single_input_local::entry(),
       multi_input::entry(),

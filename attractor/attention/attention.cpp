@@ -55,14 +55,14 @@ void attend_by_logits(const Attention& att, std::span<const double> tokens,
 }  // namespace
 
 double Attention::logit_bound() const {
-  if (identity_logits()) return beta;
+  if (identity_logits()) return std::abs(beta);
   const auto d = static_cast<Eigen::Index>(dim);
   const RowMajor identity = RowMajor::Identity(d, d);
   const RowMajor q = query.empty() ? identity : RowMajor(Map(query.data(), d, d));
   const RowMajor k = key.empty() ? identity : RowMajor(Map(key.data(), d, d));
   const RowMajor product = q.transpose() * k;
   const auto squared = (product.transpose() * product).eval();
-  return beta * std::sqrt(std::max(0.0, symmetric_eigenvalues(squared).maxCoeff()));
+  return std::abs(beta) * std::sqrt(std::max(0.0, symmetric_eigenvalues(squared).maxCoeff()));
 }
 
 AttentionSums::Partition AttentionSums::partition(std::size_t row, double own_mass) const {

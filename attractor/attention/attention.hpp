@@ -32,7 +32,7 @@ struct Attention {
   bool identity_logits() const { return query.empty() && key.empty(); }
   /// The logits depend on distances only.
   bool by_distance() const { return on_sphere && identity_logits(); }
-  /// Upper bound of every logit on the sphere: beta |Q^T K|.
+  /// Upper bound of every |logit| on the sphere: |beta| |Q^T K|.
   double logit_bound() const;
 };
 

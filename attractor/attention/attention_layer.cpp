@@ -80,7 +80,7 @@ Logits logits_of(const AttentionLayer& layer, const HeadTokens& head,
 
 double softmax(std::span<double> row) {
   const double peak = std::ranges::max(row);
-  if (peak == -kInfinity) {  // outside the support of a radial kernel
+  if (peak == -kInfinity) {  // outside the support of a radial kernel, or nothing but itself
     std::ranges::fill(row, 0.0);
     return 0;
   }
@@ -92,16 +92,20 @@ double softmax(std::span<double> row) {
 
 double hardmax(std::span<double> row, double tie) {
   const double threshold = std::ranges::max(row) - tie;
+  if (threshold == -kInfinity) {  // nothing but the own token, which is excluded
+    std::ranges::fill(row, 0.0);
+    return 0;
+  }
   const auto chosen = std::ranges::count_if(row, [&](double l) { return l >= threshold; });
   for (double& l : row) l = l >= threshold ? 1 / static_cast<double>(chosen) : 0;
   return 1;
 }
 
+/// Over all but those with logit minus infinity.
 template <typename Weight>
-double mean_weights(std::span<double> row, const Weight& weight) {
-  const auto count = static_cast<double>(row.size());
+double mean_weights(std::span<double> row, double count, const Weight& weight) {
   double sum = 0;
-  for (double& l : row) sum += l = weight(l) / count;
+  for (double& l : row) sum += l = l == -kInfinity ? 0 : weight(l) / count;
   return sum;
 }
 
@@ -126,27 +130,68 @@ class HeadPass {
         logits_(logits),
         potentials_(potentials),
         request_(request),
-        out_(out) {}
+        out_(out),
+        sink_logit_(std::log(layer.sink_mass)) {}
 
   void operator()(LogitTile& tile) const {
     for (std::size_t i = tile.begin; i < tile.end; ++i) {
       const auto visible = logits_.mask.visible(i, logits_.count);
       const auto row = tile.row(i, visible);
+      if (visible.first == 0) row[0] += sink_logit_;
+      if (layer_.self == SelfAttention::exclude) row[i - visible.first] = -kInfinity;
       const double sum = weigh(i, visible, row);
       record(i, visible, row, sum);
+      if (removes()) continue;  // the own value, whatever its weight
       for (std::size_t a = 0; a < layer_.dim; ++a)
         out_.out[i * layer_.dim + a] += sum * head_.values[a * logits_.count + i];
     }
+    const std::vector<double> earlier = removes() ? take_pulls(tile) : std::vector<double>();
     for (std::size_t c = tile.columns.first; c < tile.columns.last; c += kBlock)
       for (std::size_t i = tile.begin; i < tile.end; ++i) {
         const auto visible = logits_.mask.visible(i, logits_.count);
         const Mask::Interval part{std::max(c, visible.first), std::min(c + kBlock, visible.last)};
         if (part.first < part.last) add_pull(i, part, tile.row(i, part));
       }
+    if (removes()) remove_own_values(tile, earlier);
   }
 
  private:
   static constexpr std::size_t kBlock = 512;  // columns whose values stay in the cache
+
+  bool removes() const { return layer_.self == SelfAttention::remove_own_value; }
+
+  std::span<double> pulls(const LogitTile& tile) const {
+    return std::span(out_.pull).subspan(tile.begin * layer_.dim,
+                                        (tile.end - tile.begin) * layer_.dim);
+  }
+
+  /// Pulls of earlier heads, set aside.
+  std::vector<double> take_pulls(const LogitTile& tile) const {
+    const std::span<double> rows = pulls(tile);
+    std::vector<double> earlier(rows.begin(), rows.end());
+    std::ranges::fill(rows, 0.0);
+    return earlier;
+  }
+
+  /// What this head pulls across the own value, and what earlier ones did.
+  void remove_own_values(const LogitTile& tile, std::span<const double> earlier) const {
+    const std::size_t dim = layer_.dim;
+    std::vector<double> own(dim);
+    for (std::size_t i = tile.begin; i < tile.end; ++i) {
+      const auto pull = pulls(tile).subspan((i - tile.begin) * dim, dim);
+      for (std::size_t a = 0; a < dim; ++a) own[a] = head_.values[a * logits_.count + i];
+      const double square = dot(own, own), along = square > 0 ? dot(pull, own) / square : 0;
+      for (std::size_t a = 0; a < dim; ++a)
+        pull[a] = pull[a] - along * own[a] + earlier[(i - tile.begin) * dim + a];
+    }
+  }
+
+  /// How many tokens a row is divided by, where that is not the sum of the weights.
+  double seen(const Mask::Interval& visible) const {
+    return static_cast<double>(visible.count()) -
+           (layer_.self == SelfAttention::exclude ? 1.0 : 0.0) +
+           (visible.first == 0 ? layer_.sink_mass - 1 : 0.0);
+  }
 
   /// Logits in, weights out; returns their sum.
   double weigh(std::size_t i, const Mask::Interval& visible, std::span<double> row) const {
@@ -154,7 +199,8 @@ class HeadPass {
       case Rule::softmax:
         return softmax(row);
       case Rule::unnormalised:
-        return mean_weights(row, [&](double l) { return std::exp(l - out_.log_scale); });
+        return mean_weights(row, seen(visible),
+                            [&](double l) { return std::exp(l - out_.log_scale); });
       case Rule::hardmax: {
         const double query = norm(logits_.queries.subspan(i * logits_.rank, logits_.rank));
         return hardmax(row,
@@ -168,12 +214,13 @@ class HeadPass {
         return sum;
       }
       case Rule::linear:
-        return mean_weights(row, [](double l) { return l; });
+        return mean_weights(row, seen(visible), [](double l) { return l; });
       case Rule::relu:
-        return mean_weights(row, [](double l) { return std::max(0.0, l); });
+        return mean_weights(row, seen(visible), [](double l) { return std::max(0.0, l); });
       case Rule::radial:
-        return layer_.normalised ? softmax(row)
-                                 : mean_weights(row, [](double l) { return std::exp(l); });
+        return layer_.normalised
+                   ? softmax(row)
+                   : mean_weights(row, seen(visible), [](double l) { return std::exp(l); });
     }
     return 0;
   }
@@ -207,6 +254,7 @@ class HeadPass {
   const SinkhornPotentials& potentials_;
   const LayerRequest& request_;
   LayerOutput& out_;
+  double sink_logit_;
 };
 
 void reset(const AttentionLayer& layer, std::size_t n, const LayerRequest& request,
@@ -283,6 +331,10 @@ void check_shapes(const AttentionLayer& layer) {
     throw Error(
         "rule sinkhorn is not allowed with a causal mask: rows and columns of a triangular matrix "
         "sum to 1 only if it is the identity");
+  if (layer.rule == Rule::sinkhorn && layer.self == SelfAttention::exclude)
+    throw Error(
+        "rule sinkhorn is not allowed where tokens exclude themselves: its weights are scaled with "
+        "the own one among them");
 }
 
 void check_tokens(const AttentionLayer& layer, std::size_t size, const LayerRequest& request) {
@@ -329,6 +381,12 @@ void validate(const AttentionLayer& layer) {
   const bool radial = layer.rule == Rule::radial;
   require("beta", layer.beta, std::isfinite(layer.beta) && (!radial || layer.beta >= 0),
           radial ? "0 or more for a radial kernel" : "any finite number");
+  require("sink mass", layer.sink_mass, layer.sink_mass >= 1e-12 && layer.sink_mass <= 1e12,
+          "1e-12 to 1e12");
+  if (layer.sink_mass != 1 && !(layer.mask.causal && is_exponential(layer.rule)))
+    throw Error(fmt::format(
+        "a first token of mass {} needs sa or usa with a causal mask: elsewhere none is first",
+        layer.sink_mass));
   require("slope", layer.mask.slope, layer.mask.slope >= 0 && std::isfinite(layer.mask.slope),
           "0 or more");
   require("tie tolerance", layer.tie_tolerance, layer.tie_tolerance >= 0 && layer.tie_tolerance < 1,

@@ -1,5 +1,6 @@
 // One attention layer in general: heads h with their own Q_h, K_h (rank x dim) and V_h (dim x dim),
-// any rule (rule.hpp), any mask (mask.hpp) and an output matrix O. For tokens x_1 .. x_n,
+// any rule (rule.hpp), any mask (mask.hpp), with or without the own token (self_attention.hpp), and
+// an output matrix O. For tokens x_1 .. x_n,
 //
 //   A_i = O sum_h sum_j P^h_ij V_h x_j,   logits l^h_ij = beta <Q_h x_i, K_h x_j> - slope |i - j|.
 //
@@ -17,6 +18,7 @@
 
 #include "attractor/attention/mask.hpp"
 #include "attractor/attention/rule.hpp"
+#include "attractor/attention/self_attention.hpp"
 #include "attractor/attention/sinkhorn.hpp"
 
 namespace attractor {
@@ -36,6 +38,9 @@ struct AttentionLayer {
   std::vector<Head> heads = {Head{}};
   std::vector<double> output;  // dim x dim
   Mask mask;
+  SelfAttention self = SelfAttention::include;
+  /// The first token counts as so many (a sink): its logits grow by ln of it. Causal sa and usa.
+  double sink_mass = 1;
   RadialKernel kernel = RadialKernel::gaussian;
   bool normalised = true;  // radial: divided by the row sum, else by the number of visible tokens
   /// hardmax: tokens within this fraction of beta |Q x_i| max_j |K x_j| of the largest logit tie.

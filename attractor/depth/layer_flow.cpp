@@ -43,12 +43,12 @@ AttentionLayer rescaled_layer(AttentionLayer layer, double time) {
   return layer;
 }
 
-/// beta |Q^T K|, the largest of any head: usa is that much faster than sa.
+/// |beta| |Q^T K|, the largest of any head: usa is that much faster than sa.
 double logit_bound(const AttentionLayer& layer) {
   double bound = 0;
   for (const Head& head : layer.heads) {
     if (head.query.empty() && head.key.empty()) {
-      bound = std::max(bound, layer.beta);
+      bound = std::max(bound, std::abs(layer.beta));
       continue;
     }
     const std::vector<double> qk = query_key_product(head.query, head.key, layer.dim, 1);
@@ -97,6 +97,13 @@ void validate(const Architecture& a) {
          "space rescaled takes no feed-forward block");
   refuse(a.geometry == Geometry::attracted && a.feed_forward.present(),
          "space attracted takes no feed-forward block");
+  refuse((a.geometry == Geometry::attracted || a.geometry == Geometry::rescaled) &&
+             a.layer.self == SelfAttention::remove_own_value,
+         fmt::format("self remove-own-value needs space sphere or euclidean, not {}: differences "
+                     "x_j - x_i have no own value",
+                     attractor::name(a.geometry)));
+  refuse(a.first_fixed && (!a.layer.mask.causal || a.noise > 0 || a.common_noise > 0),
+         "a fixed first token needs a causal mask and no noise");
   refuse(a.noise > 0 && scheme(a.norm).grows,
          fmt::format("noise on the sphere needs tokens of length 1, not norm {}",
                      attractor::name(a.norm)));
@@ -244,6 +251,7 @@ void LayerFlow::write(const flow::Time& now, std::span<const double> state, doub
                    if (kept && tangent) sphere_->project(x, row);
                  }
                });
+  if (architecture_.first_fixed) std::fill_n(out.begin(), dim, 0.0);
 }
 
 void LayerFlow::drift(std::span<const double> state, double log_unit, std::span<double> out) const {

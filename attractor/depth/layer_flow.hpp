@@ -40,6 +40,7 @@ struct Architecture {
   std::vector<double> gain{};         // one for each channel; empty: 1
   FeedForward feed_forward{};
   double noise = 0, common_noise = 0;  // kappa
+  bool first_fixed = false;            // the first token neither turns nor grows
 };
 
 /// Throws Error on a combination that has no meaning.

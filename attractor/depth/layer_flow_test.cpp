@@ -322,6 +322,39 @@ TEST(LayerFlow, GainScalesWhatTheBlockReads) {
   for (std::size_t k = 0; k < 4; ++k) EXPECT_NEAR(velocity[k], out.out[k], 1e-15);
 }
 
+// delta' = -2 sin delta / (1 + e^{beta (1 - cos delta)}), usa -e^{beta cos delta} sin delta, from
+// delta = 2: mpmath's odefun, 30 digits.
+TEST(LayerFlow, PairsAtNegativeBetaFollowTheirEquation) {
+  const std::vector<double> start = {1, 0, std::cos(2.0), std::sin(2.0)};
+  Architecture a = architecture(Normalisation::post, -3, 2);
+  EXPECT_NEAR(std::acos(cosine(flow_to(a, start, 1.5), 0, 1, 2)), 0.3340236249763014346807, 1e-11);
+  a.layer.rule = Rule::unnormalised;
+  EXPECT_NEAR(std::acos(cosine(flow_to(a, start, 0.5), 0, 1, 2)), 1.38417187215210300739, 1e-11);
+  EXPECT_EQ(LayerFlow(a, 2).log_unit(), -3);
+}
+
+TEST(LayerFlow, WithoutOwnValuesPreIsPost) {
+  const std::vector<double> start = sine_tokens(9, 4);
+  Architecture post = architecture(Normalisation::post, 2, 4), pre = post;
+  pre.norm = Normalisation::pre;
+  pre.layer.self = SelfAttention::remove_own_value;
+  const std::vector<double> a = flow_to(post, start, 3), b = flow_to(pre, start, 3);
+  for (std::size_t k = 0; k < a.size(); ++k) EXPECT_NEAR(a[k], b[k], 1e-11);
+}
+
+TEST(LayerFlow, AFixedFirstTokenStays) {
+  const std::vector<double> start = sine_tokens(5, 3);
+  Architecture a = architecture(Normalisation::pre, 2, 3);
+  a.layer.mask.causal = true;
+  a.layer.heads[0].value = {0, -1, 0, 1, 0, 0, 0, 0, 1};
+  a.first_fixed = true;
+  const std::vector<double> end = flow_to(a, start, 2);
+  for (std::size_t k = 0; k < 3; ++k) EXPECT_EQ(end[k], start[k]);
+  EXPECT_GT(std::abs(end[3] - start[3]), 1e-2);
+  a.layer.mask.causal = false;
+  EXPECT_EQ(refusal([&] { validate(a); }), "a fixed first token needs a causal mask and no noise");
+}
+
 TEST(LayerFlow, RefusesWhatHasNoMeaning) {
   const auto refused = [](const std::function<void(Architecture&)>& change) {
     Architecture a = architecture(Normalisation::post, 1, 3);

@@ -30,11 +30,12 @@ bool is_plain(const Architecture& a) {
   const AttentionLayer& layer = a.layer;
   const bool map = layer.heads.size() == 1 && layer.heads[0].rank(layer.dim) == layer.dim &&
                    layer.output.empty() && !layer.mask.causal &&
-                   layer.mask.window == Mask::kUnlimited && layer.mask.slope == 0;
+                   layer.mask.window == Mask::kUnlimited && layer.mask.slope == 0 &&
+                   layer.self == SelfAttention::include && layer.sink_mass == 1;
   const bool flow = (a.geometry == Geometry::sphere || a.geometry == Geometry::euclidean) &&
                     a.norm == Normalisation::post && a.gain.empty() && !a.feed_forward.present() &&
-                    a.noise == 0 && a.common_noise == 0;
-  return is_exponential(layer.rule) && map && flow;
+                    a.noise == 0 && a.common_noise == 0 && !a.first_fixed;
+  return is_exponential(layer.rule) && layer.beta >= 0 && map && flow;
 }
 
 Attention plain_attention(const Architecture& a) {

@@ -231,7 +231,8 @@ Energy energy(const Attention& attention, std::span<const double> tokens,
   LogitRange range;
   CloseWeights close;
   RowSample sample = all_rows(masses);
-  if (n > std::max(exact_limit, wanted)) {
+  // Below 0 far pairs weigh most, and where they are close_logits() does not know.
+  if (n > std::max(exact_limit, wanted) && attention.beta >= 0) {
     range = range_of(attention, tokens, masses, wanted, seed, total);
     close = close_logits(attention, tokens, masses, range);
     sample = sample_rows(masses, close, wanted, seed, "energy rows");
@@ -264,7 +265,7 @@ Energy energy(const Attention& attention, std::span<const double> tokens,
   }
   const LogMean z =
       log_mean(sample, masses, rows.log_partition, known.partition, range.unit, unseen.partition);
-  result.log_energy = z.log - std::log(2 * total * attention.beta);
+  result.log_energy = z.log - std::log(2 * total * std::abs(attention.beta));
   if (!sample.sampled) return result;
   result.relative_error = z.bar();
   result.relative_unseen = z.relative_unseen;

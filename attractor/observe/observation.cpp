@@ -28,9 +28,11 @@ void observe_clusters(const Components& found, std::span<const double> masses, O
 void observe_energy(const Attention& attention, double logit_bound, const Energy& e,
                     Observation& o) {
   o.log_energy = e.log_energy;
-  o.energy = std::exp(e.log_energy);
-  const double log_most =
-      attention.beta == 0 ? -std::numbers::ln2 : logit_bound - std::log(2 * attention.beta);
+  o.energy = (attention.beta < 0 ? -1 : 1) * std::exp(e.log_energy);
+  // Of consensus: the most there is, or for beta below 0 the least |E|.
+  const double log_most = attention.beta == 0 ? -std::numbers::ln2
+                                              : std::copysign(logit_bound, attention.beta) -
+                                                    std::log(2 * std::abs(attention.beta));
   o.energy_ratio = attention.on_sphere ? std::exp(e.log_energy - log_most) : kNan;
   o.energy_relative_error = e.relative_error;
   o.energy_relative_unseen = e.relative_unseen;

@@ -21,6 +21,13 @@ void check_count(std::uint64_t count) {
     throw Error(fmt::format("count = {} clusters are not allowed; allowed: 2 to {}", count, kMost));
 }
 
+/// Spectra also know beta below 0; motions of one variable do not.
+void check_spectrum(const RegularClusters& clusters) {
+  if (!(clusters.beta >= -20 && clusters.beta <= 1e6))
+    throw Error(fmt::format("beta = {} is not allowed; allowed: -20 to 1e6", clusters.beta));
+  check_count(clusters.count);
+}
+
 void check(const RegularClusters& clusters) {
   if (!(clusters.beta >= 0 && clusters.beta <= 1e6))
     throw Error(fmt::format("beta = {} is not allowed; allowed: 0 to 1e6", clusters.beta));
@@ -78,21 +85,26 @@ std::vector<double> scaled_bessel(double beta, std::size_t most) {
   return value;
 }
 
-/// k e^{beta - beta cos x_1} (sum_{p = j mod k} - sum_{p = 0 mod k}) p^2 e^{-beta} I_p/beta.
+/// k e^{-beta cos x_1} (sum_{p = j mod k} - sum_{p = 0 mod k}) p^2 I_p/beta, with I_p(-b)/(-b) =
+/// -(-1)^p I_p(b)/b.
 std::vector<Sum> sums_over_waves(double beta, std::uint64_t k) {
+  const double size = std::abs(beta), half = sine_squared(1, k);
   const auto most =
-      static_cast<std::size_t>(4 * static_cast<double>(k) + 14 + 10 * std::sqrt(beta));
-  const std::vector<double> bessel = scaled_bessel(beta, most);
-  const double scale = static_cast<double>(k) * std::exp(2 * beta * sine_squared(1, k));
-  std::vector<double> aliased(k);
+      static_cast<std::size_t>(4 * static_cast<double>(k) + 14 + 10 * std::sqrt(size));
+  const std::vector<double> bessel = scaled_bessel(size, most);  // e^{-b} I_p/b
+  const double scale = static_cast<double>(k) * std::exp(2 * size * (beta < 0 ? 1 - half : half));
+  std::vector<double> aliased(k), absolute(k);
   for (std::size_t p = 1; p <= most; ++p) {
-    const double term = scale * square(static_cast<double>(p)) * bessel[p];
-    aliased[p % k] += term;
-    aliased[(k - p % k) % k] += term;
+    const double sign = beta < 0 && p % 2 == 0 ? -1 : 1;
+    const double term = sign * scale * square(static_cast<double>(p)) * bessel[p];
+    for (const std::size_t mode : {p % k, (k - p % k) % k}) {
+      aliased[mode] += term;
+      absolute[mode] += std::abs(term);
+    }
   }
   std::vector<Sum> sums(k / 2 + 1);
   for (std::uint64_t j = 1; j < sums.size(); ++j)
-    sums[j] = {aliased[j] - aliased[0], aliased[j] + aliased[0]};
+    sums[j] = {aliased[j] - aliased[0], absolute[j] + absolute[0]};
   return sums;
 }
 
@@ -174,7 +186,7 @@ double GrowthSpectrum::log_efolding() const {
 }
 
 GrowthSpectrum polygon_spectrum(const RegularClusters& clusters) {
-  check(clusters);
+  check_spectrum(clusters);
   const std::uint64_t k = clusters.count;
   const double gap = 2 * clusters.beta * sine_squared(1, k);
   std::vector<Sum> sums = sums_over_neighbours(clusters.beta, k);
@@ -197,7 +209,7 @@ GrowthSpectrum polygon_spectrum(const RegularClusters& clusters) {
 //   s_ij' = (1 - c) ((1 + beta c)(r_i + r_j) + 2 beta s_ij),   r_i = sum_j s_ij,  sum r_i = 0;
 // displacements out of the space of the clusters have s = 0 and xi_i' = S.
 GrowthSpectrum simplex_spectrum(const RegularClusters& clusters, std::uint64_t dim) {
-  check(clusters);
+  check_spectrum(clusters);
   const std::uint64_t n = clusters.count;
   if (dim + 1 < n || dim < 2)
     throw Error(fmt::format("dim = {} is not allowed; a simplex of {} clusters needs at least {}",

@@ -5,7 +5,8 @@
 //   x,
 // D = sum_l e^{beta cos(2 pi l/k)} for SA and k for USA. By Poisson's formula it is also a
 // difference of sums of p^2 I_p(beta)/beta over p = j and p = 0 mod k; of both the one that cancels
-// less is taken. Cost O(k^2).
+// less is taken. Cost O(k^2). Below beta = 0 (to -20) the waves alternate, and polygons of odd k
+// become stable (docs/theory/clustering.md).
 // Simplex: k clusters with all cosines c = -1/(k-1) rest; w = e^{beta c}. Its four growth rates, in
 // units of w/D, are derived at simplex_spectrum. Equiangular clusters and rings on a latitude of
 // S^2 move in one variable, which a MergeClock (cluster_pair.hpp) describes.
@@ -23,7 +24,7 @@ namespace attractor::meanfield {
 
 struct RegularClusters {
   Rule rule = Rule::softmax;
-  double beta = 1;
+  double beta = 1;          // spectra from -20, motions from 0, both to 1e6
   std::uint64_t count = 3;  // k, from 2 to 4096
 };
 

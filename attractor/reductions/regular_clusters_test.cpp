@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <numbers>
@@ -52,7 +53,7 @@ void expect_growth(const MatrixXd& x, const MatrixXd& displacement, double growt
                    double beta) {
   ASSERT_GT(displacement.norm(), 1e-3);
   const MatrixXd error = linearised(x, displacement, rule, beta) - growth * displacement;
-  const double scale = rule == kSa ? 1 : std::exp(beta);  // of the sums that cancel at rest
+  const double scale = rule == kSa ? 1 : std::exp(std::abs(beta));  // of sums that cancel
   EXPECT_LT(error.norm() / displacement.norm(), 2e-9 * scale * (1 + beta * beta));
 }
 
@@ -80,7 +81,7 @@ MatrixXd simplex(Eigen::Index k, Eigen::Index dim) {
 TEST(PolygonClusters, GrowthRatesAreThoseOfTheFlow) {
   for (const Rule rule : {kSa, kUsa})
     for (const std::uint64_t k : {2u, 3u, 4u, 5u, 8u, 13u})
-      for (const double beta : {0.0, 0.7, 3.0, 9.0}) {
+      for (const double beta : {-9.0, -2.5, 0.0, 0.7, 3.0, 9.0}) {
         const GrowthSpectrum spectrum = polygon_spectrum({rule, beta, k});
         ASSERT_EQ(spectrum.rate.size(), k / 2 + 1);
         const MatrixXd x = ring(k, pi / 2).leftCols(2);
@@ -160,6 +161,28 @@ TEST(PolygonClusters, AgreesWithMpmath) {
   }
 }
 
+// Zeros of the differences of sums of p^2 I_p/beta, mpmath with 40 digits.
+TEST(PolygonClusters, OddOnesAreStableBelowTheirEdges) {
+  const std::pair<std::uint64_t, double> edges[] = {{3, -2.0 / 3},
+                                                    {5, -2.10992423179939583719},
+                                                    {7, -4.43090830524446686468},
+                                                    {9, -8.02407683661676555408},
+                                                    {11, -11.88692608267906915385},
+                                                    {13, -16.70383003421232060915}};
+  for (const Rule rule : {kSa, kUsa})
+    for (const auto& [count, edge] : edges) {
+      const auto most = [&](double beta) {
+        const GrowthSpectrum s = polygon_spectrum({rule, beta, count});
+        return *std::max_element(s.rate.begin() + 1, s.rate.end());
+      };
+      EXPECT_LT(most(edge * (1 + 1e-9)), 0) << count;
+      EXPECT_GT(most(edge * (1 - 1e-9)), 0) << count;
+    }
+  EXPECT_GT(polygon_spectrum({kSa, -12, 6}).rate[3], 0);  // antipodes
+  EXPECT_THROW(polygon_spectrum({kSa, -21, 3}), Error);
+  EXPECT_THROW(log_ring_escape_rate({kSa, -1, 3}), Error);
+}
+
 TEST(PolygonClusters, KuramotoGrowsInTheFirstModeOnly) {
   const GrowthSpectrum spectrum = polygon_spectrum({kUsa, 0, 12});
   EXPECT_NEAR(spectrum.growth(1), 0.5, 1e-15);
@@ -188,7 +211,7 @@ TEST(SimplexClusters, GrowthRatesAreThoseOfTheFlow) {
   for (const Rule rule : {kSa, kUsa})
     for (const Eigen::Index k : {2, 3, 4, 6})
       for (const Eigen::Index dim : {k, k + 1})
-        for (const double beta : {0.0, 0.7, 3.0}) {
+        for (const double beta : {-2.0, 0.0, 0.7, 3.0}) {
           const GrowthSpectrum spectrum = simplex_spectrum(
               {rule, beta, static_cast<std::uint64_t>(k)}, static_cast<std::uint64_t>(dim));
           const MatrixXd x = simplex(k, dim);

@@ -28,8 +28,8 @@ OWN = ("progress", "throw")  # what every function takes beside its parameters
 
 
 def python_name(name: str) -> str:
-    """Of a parameter or a command: "merge-radius" is merge_radius."""
-    return name.replace("-", "_").replace(" ", "_")
+    """Of a parameter or a command: "merge-radius" is merge_radius; "self" is self_, which methods have no other use for."""
+    return "self_" if name == "self" else name.replace("-", "_").replace(" ", "_")
 
 
 def default(parameter: Dict[str, Any]) -> Any:

@@ -107,7 +107,7 @@ def test_other_commands_too(name, settings, program, tmp_path):
 
 
 BAD = [
-    ("flow", dict(tokens=0)), ("flow", dict(beta=-1)), ("flow", dict(beta="much")), ("flow", dict(dynamics="softmax")),
+    ("flow", dict(tokens=0)), ("flow", dict(beta=-21)), ("flow", dict(beta="much")), ("flow", dict(dynamics="softmax")),
     ("flow", dict(tokens=3.5)), ("flow", dict(seed=-1)), ("flow", dict(time=-1)), ("flow", dict(rho=0.5)),
     ("flow", dict(step=-1, stepper="rk4")), ("flow", dict(time=math.inf, space="euclidean")), ("flow", dict(query="random")),
     ("flow", dict(engine="circle", dim=3)), ("flow", dict(tokens=10**7, dim=60000)), ("flow", dict(angles="1,x", init="angles")),

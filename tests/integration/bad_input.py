@@ -95,13 +95,13 @@ EQUIANGULAR = ["--init", "equiangular"]
     "n_fractional": (["--tokens", "2.5"], ["tokens", "2.5", "whole number"]),
     "n_overflowing": (["--tokens", "18446744073709551617"], ["tokens", "18446744073709551617"]),
     "d_1": (["--dim", "1"], ["dim", "'1'", "2 to 65536"]),
-    "beta_negative": (["--beta", "-1"], ["beta", "-1", "0 to 1000000"]),
-    "beta_nan": (["--beta", "nan"], ["beta", "nan", "0 to 1000000"]),
-    "beta_inf": (["--beta", "inf"], ["beta", "inf", "0 to 1000000"]),
-    "beta_1e7": (["--beta", "1e7"], ["beta", "1e7", "0 to 1000000"]),
-    "beta_text": (["--beta", "hot"], ["beta", "hot", "0 to 1000000"]),
-    "beta_with_unit": (["--beta", "4K"], ["beta", "4K", "0 to 1000000"]),
-    "beta_empty": (["--beta", ""], ["beta", "''", "0 to 1000000"]),
+    "beta_negative": (["--beta", "-21"], ["beta", "-21", "-20 to 1000000"]),
+    "beta_nan": (["--beta", "nan"], ["beta", "nan", "-20 to 1000000"]),
+    "beta_inf": (["--beta", "inf"], ["beta", "inf", "-20 to 1000000"]),
+    "beta_1e7": (["--beta", "1e7"], ["beta", "1e7", "-20 to 1000000"]),
+    "beta_text": (["--beta", "hot"], ["beta", "hot", "-20 to 1000000"]),
+    "beta_with_unit": (["--beta", "4K"], ["beta", "4K", "-20 to 1000000"]),
+    "beta_empty": (["--beta", ""], ["beta", "''", "-20 to 1000000"]),
     "beta_twice": (["--beta", "1", "--beta", "2"], ["--beta"]),
     "beta_without_value": (["--beta"], ["--beta"]),
     "time_negative": (["--time", "-1"], ["time", "-1", "at least 0"]),
@@ -169,8 +169,8 @@ class Flags(Refusal):
 @named_tests("refuses", {
     # name: (content of the file, words the sentence must contain)
     "unknown_key": ("bta = 1", ["bta", "beta"]),
-    "number_out_of_range": ("beta = -1", ["beta", "-1", "0 to 1000000"]),
-    "text_for_a_number": ('beta = "hot"', ["beta", "hot", "0 to 1000000"]),
+    "number_out_of_range": ("beta = -21", ["beta", "-21", "-20 to 1000000"]),
+    "text_for_a_number": ('beta = "hot"', ["beta", "hot", "-20 to 1000000"]),
     "fraction_for_a_whole": ("tokens = 5.5", ["tokens", "5.5", "whole number"]),
     "boolean": ("beta = true", ["beta", "number or a text"]),
     "array": ("angles = [0, 1]", ["angles", "number or a text"]),
@@ -375,7 +375,7 @@ class RunDirectory(Refusal):
 
     def test_overwrite_of_bad_parameters_leaves_the_run(self):
         self.given("finished")
-        self.refused("--overwrite", "--beta", "-1", says=["beta"])
+        self.refused("--overwrite", "--beta", "-21", says=["beta"])
 
     def test_overwrite_replaces_finished_and_unfinished_runs(self):
         for name in ("finished", "killed"):

@@ -89,6 +89,33 @@ void check_weights(const FlowSetup& p) {
          fmt::format("rank = {} is above dim = {}", p.rank, p.dim));
 }
 
+/// Below 0 only layers know attention: coalescence and fused sums are about kernels that fall with
+/// the distance, and the end need not be one cluster.
+void check_negative(const FlowSetup& p) {
+  if (p.beta >= 0) return;
+  const auto needs = [&](bool wrong, const char* what, const char* instead) {
+    refuse(wrong, fmt::format("{} needs beta from 0 on, not {}; {}", what, p.beta, instead));
+  };
+  needs(std::isinf(p.time), "time = inf", "below, tokens may rest in several clusters for ever");
+  needs(p.engine == depth::Engine::dense, "engine dense", "leave the engine out");
+  needs(p.precision == Precision::f32, "precision single", "take double");
+  needs(p.merge_radius && *p.merge_radius > 0, "merge-radius", "leave it out or off");
+  needs(p.dynamics == Rule::radial, "dynamics radial", "its kernels fall with the distance");
+}
+
+void check_sink(const FlowSetup& p) {
+  refuse(p.sink_mass != 1 && p.mask != MaskKind::causal,
+         fmt::format("sink-mass = {} needs mask causal, not full: there no token is first",
+                     p.sink_mass));
+  refuse(p.sink_fixed && p.mask != MaskKind::causal,
+         "sink-fixed needs mask causal, not full: there no token is first");
+  refuse(p.sink_mass != 1 && !is_exponential(p.dynamics),
+         fmt::format("sink-mass = {} needs dynamics sa or usa, not {}", p.sink_mass,
+                     name(p.dynamics)));
+  refuse(p.sink_fixed && (p.noise > 0 || p.common_noise > 0),
+         "sink-fixed needs noise = 0: noise moves every token");
+}
+
 /// Single precision loses what tight clusters and small tolerances need.
 void check_precision(const FlowSetup& p) {
   if (p.precision == Precision::f64) return;
@@ -119,9 +146,11 @@ void check(const FlowSetup& p) {
   FlowSetup copy = p;
   check_values(list(copy));
   check_time(p);
+  check_negative(p);
   check_endless(p);
   check_steps(p);
   check_weights(p);
+  check_sink(p);
   refuse(
       p.space != Geometry::sphere && p.init != Arrangement::uniform && p.init != Arrangement::file,
       fmt::format("init {} is on the sphere; R^d takes uniform (normal) or file", name(p.init)));

@@ -26,7 +26,8 @@ void add_dynamics(FlowSetup& p, ParameterList& l) {
   l.add("space", p.space,
         "sphere; or R^d: euclidean x' = A, attracted x_i' = sum_j P_ij V (x_j - x_i), rescaled the "
         "same for e^{-tV} x");
-  l.add("beta", p.beta, "inverse temperature").within(0, 1e6);
+  l.add("beta", p.beta, "inverse temperature; below 0 a token attends most to what is far from it")
+      .within(-20, 1e6);
   l.add("noise", p.noise, "kappa: every token has its own Brownian motion, sqrt(2 kappa) dB")
       .within(0, 1e6);
   l.add("common-noise", p.common_noise, "kappa of one Brownian motion for all tokens")
@@ -54,6 +55,14 @@ void add_weights(FlowSetup& p, ParameterList& l) {
   l.add("window", p.window, "token i sees |i - j| <= window; 0: no limit").within(0, 1e9);
   l.add("distance-bias", p.distance_bias, "logits are lowered by this times |i - j| (ALiBi)")
       .within(0, 1e9);
+  l.add("self", p.self,
+        "exclude: tokens do not attend to themselves; remove-own-value: what attention returns "
+        "loses its component along the own value (exclusive self-attention)");
+  l.add("sink-mass", p.sink_mass, "the first token counts as so many: a sink of attention")
+      .within(1e-12, 1e12)
+      .used_by("mask", {"causal"});
+  l.add("sink-fixed", p.sink_fixed, "the first token stays where it is")
+      .used_by("mask", {"causal"});
 }
 
 void add_architecture(FlowSetup& p, ParameterList& l) {
@@ -247,6 +256,8 @@ std::string engine_refusal(const FlowSetup& p, std::size_t tokens, std::size_t d
   };
   if (p.space != Geometry::sphere) return needs("space sphere", name(p.space));
   if (!is_exponential(p.dynamics)) return needs("sa or usa", name(p.dynamics));
+  if (p.beta < 0) return needs("beta from 0 on", fmt::to_string(p.beta));
+  if (p.self != SelfAttention::include) return needs("self include", name(p.self));
   if (!is_plain(p))
     return needs("one head, full mask, norm post and no noise",
                  "other layers (leave the engine out)");
@@ -273,12 +284,13 @@ std::string engine_refusal(const FlowSetup& p, std::size_t tokens, std::size_t d
 
 bool is_plain(const FlowSetup& p) {
   const bool map = p.heads == 1 && p.rank == 0 && p.redraw == 0 && p.output.identity() &&
-                   p.mask == MaskKind::full && p.window == 0 && p.distance_bias == 0;
+                   p.mask == MaskKind::full && p.window == 0 && p.distance_bias == 0 &&
+                   p.self == SelfAttention::include && p.sink_mass == 1 && !p.sink_fixed;
   const bool flow = (p.space == Geometry::sphere || p.space == Geometry::euclidean) &&
                     p.norm == Normalisation::post && !p.gain.given() &&
                     p.feed_forward == depth::Activation::none && p.noise == 0 &&
                     p.common_noise == 0;
-  return is_exponential(p.dynamics) && map && flow;
+  return is_exponential(p.dynamics) && p.beta >= 0 && map && flow;
 }
 
 Start start_of(const FlowSetup& p) {

@@ -32,6 +32,9 @@ struct FlowSetup {
   MaskKind mask = MaskKind::full;
   std::uint64_t window = 0;  // 0: unlimited
   double distance_bias = 0;
+  SelfAttention self = SelfAttention::include;
+  double sink_mass = 1;  // of the first token
+  bool sink_fixed = false;
   Normalisation norm = Normalisation::post;
   double alpha = 1, alpha_power = 0, switch_time = 1, deepnorm_scale = 1;
   ArrayInput gain;  // dim

@@ -189,7 +189,7 @@ TEST(FlowParameterList, RefusalsNameTheParameterTheValueAndWhatIsAllowed) {
     for (const std::string& choice : parameter.choices) EXPECT_SAYS(message, choice);
   }
   EXPECT_EQ(refusal([&] { find(list(p), "beta").set("2e6"); }),
-            "beta = '2e6' is not allowed; allowed: 0 to 1000000");
+            "beta = '2e6' is not allowed; allowed: -20 to 1000000");
   EXPECT_EQ(refusal([&] { find(list(p), "cap-angle").set("0"); }),
             "cap-angle = '0' is not allowed; allowed: above 0 to 3.141592653589793");
 }
@@ -225,13 +225,47 @@ TEST(FlowParameterCheck, RefusesTheSameNumbersFromAProgram) {
             "cluster-cosine = '1' is not allowed; allowed: auto, or above 0 and below 1");
   EXPECT_EQ(refusal_of_check({.snapshots = 1}),
             "snapshots = '1' is not allowed; allowed: auto, or whole number, 2 to 1000");
-  EXPECT_EQ(refusal_of_check({.beta = -1}), "beta = '-1' is not allowed; allowed: 0 to 1000000");
+  EXPECT_EQ(refusal_of_check({.beta = -21}),
+            "beta = '-21' is not allowed; allowed: -20 to 1000000");
   for (WeightInput FlowSetup::*matrix : {&FlowSetup::query, &FlowSetup::key, &FlowSetup::output}) {
     FlowSetup p;
     p.*matrix = WeightKind::minus_qk;
     EXPECT_SAYS(refusal_of_check(p), " = 'minus-qk' is not allowed; allowed: identity, gaussian");
   }
   EXPECT_EQ(refusal_of_check({.value = WeightKind::minus_qk}), "");
+}
+
+TEST(FlowParameterCheck, NegativeBetaIsForLayersAlone) {
+  EXPECT_EQ(refusal_of_check({.beta = -3}), "");
+  EXPECT_EQ(engine_of({.beta = -3}, 64, 3), std::nullopt);
+  EXPECT_EQ(refusal_of_check({.beta = -3, .engine = depth::Engine::sphere}),
+            "engine sphere needs beta from 0 on, not -3");
+  EXPECT_EQ(refusal_of_check({.beta = -3, .engine = depth::Engine::dense}),
+            "engine dense needs beta from 0 on, not -3; leave the engine out");
+  EXPECT_EQ(refusal_of_check({.beta = -3, .time = kInfinity}),
+            "time = inf needs beta from 0 on, not -3; below, tokens may rest in several clusters "
+            "for ever");
+  EXPECT_EQ(refusal_of_check({.beta = -3, .merge_radius = 1e-3}),
+            "merge-radius needs beta from 0 on, not -3; leave it out or off");
+  EXPECT_EQ(refusal_of_check({.beta = -3, .precision = Precision::f32}),
+            "precision single needs beta from 0 on, not -3; take double");
+  EXPECT_EQ(refusal_of_check({.dynamics = Rule::radial, .beta = -3}),
+            "dynamics radial needs beta from 0 on, not -3; its kernels fall with the distance");
+}
+
+TEST(FlowParameterCheck, SelfAndSinkAreForLayersAlone) {
+  EXPECT_EQ(engine_of({.self = SelfAttention::exclude}, 64, 3), std::nullopt);
+  EXPECT_EQ(refusal_of_check({.self = SelfAttention::exclude, .engine = depth::Engine::sphere}),
+            "engine sphere needs self include, not exclude");
+  EXPECT_EQ(refusal_of_check({.sink_mass = 4}),
+            "sink-mass = 4 needs mask causal, not full: there no token is first");
+  EXPECT_EQ(refusal_of_check({.sink_fixed = true}),
+            "sink-fixed needs mask causal, not full: there no token is first");
+  EXPECT_EQ(refusal_of_check({.mask = MaskKind::causal, .sink_mass = 4, .sink_fixed = true}), "");
+  EXPECT_EQ(refusal_of_check({.dynamics = Rule::hardmax, .mask = MaskKind::causal, .sink_mass = 4}),
+            "sink-mass = 4 needs dynamics sa or usa, not hardmax");
+  EXPECT_EQ(refusal_of_check({.mask = MaskKind::causal, .sink_fixed = true, .noise = 1}),
+            "sink-fixed needs noise = 0: noise moves every token");
 }
 
 TEST(FlowParameterCheck, ARefusalAtAnOpenUpperEndNamesTheValueGiven) {

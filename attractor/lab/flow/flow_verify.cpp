@@ -19,7 +19,7 @@ constexpr double kShort = 1e4;           // natural units of time: a run without
 constexpr double kDenseTokens = 20'000;  // up to so many, dense sums are the better reference
 
 bool is_short(const FlowSetup& p) {
-  const double log = end_of(p).log() + (p.dynamics == Rule::unnormalised ? p.beta : 0);
+  const double log = end_of(p).log() + (p.dynamics == Rule::unnormalised ? std::abs(p.beta) : 0);
   return log <= std::log(kShort);
 }
 

@@ -24,6 +24,9 @@ depth::Architecture architecture_of(const FlowSetup& p, std::size_t dim, FlowWei
   a.layer.mask.causal = p.mask == MaskKind::causal;
   if (p.window > 0) a.layer.mask.window = p.window;
   a.layer.mask.slope = p.distance_bias;
+  a.layer.self = p.self;
+  a.layer.sink_mass = p.sink_mass;
+  a.first_fixed = p.sink_fixed;
   a.layer.kernel = p.kernel;
   a.geometry = p.space;
   a.norm = p.norm;
