@@ -25,6 +25,8 @@ namespace emergence_shapes { Entry entry(); }
 namespace feed_forward { Entry entry(); }
 namespace hardmax_cells { Entry entry(); }
 namespace frank_wolfe { Entry entry(); }
+namespace hemisphere_collapse { Entry entry(); }
+namespace one_cluster { Entry entry(); }
 
 // metastability/
 namespace energy_staircase { Entry entry(); }
@@ -34,6 +36,8 @@ namespace multiscale { Entry entry(); }
 namespace heat_flow { Entry entry(); }
 namespace pairing { Entry entry(); }
 namespace causal_leaders { Entry entry(); }
+namespace cap_times { Entry entry(); }
+namespace slow_manifold { Entry entry(); }
 
 // limits/
 namespace mean_field_limit { Entry entry(); }
@@ -41,6 +45,14 @@ namespace kuramoto { Entry entry(); }
 namespace critical_scaling { Entry entry(); }
 namespace noise_transition { Entry entry(); }
 namespace lost_in_the_middle { Entry entry(); }
+namespace mode_count { Entry entry(); }
+namespace iid_keys { Entry entry(); }
+namespace porous_medium { Entry entry(); }
+namespace gaussian_tokens { Entry entry(); }
+namespace wasserstein_decay { Entry entry(); }
+namespace several_clusters { Entry entry(); }
+namespace erratum_fokker_planck_sign { Entry entry(); }
+namespace erratum_redrawn_weights { Entry entry(); }
 
 // selection/
 namespace single_input_global { Entry entry(); }
@@ -100,6 +112,18 @@ const std::vector<Entry>& catalogue() {
       feed_forward::entry(),
       hardmax_cells::entry(),
       frank_wolfe::entry(),
+      hemisphere_collapse::entry(),
+      one_cluster::entry(),
+      cap_times::entry(),
+      slow_manifold::entry(),
+      mode_count::entry(),
+      iid_keys::entry(),
+      porous_medium::entry(),
+      gaussian_tokens::entry(),
+      wasserstein_decay::entry(),
+      several_clusters::entry(),
+      erratum_fokker_planck_sign::entry(),
+      erratum_redrawn_weights::entry(),
       single_input_global::entry(),
       single_input_local::entry(),
       multi_input::entry(),
