@@ -32,7 +32,7 @@ TEST(IidKeys, DrawsHaveTheExactMeanAndDeviation) {
   const Stream stream(1, "iid keys test");
   for (const IidKeys& keys :
        {IidKeys{1e3, 3, 400}, IidKeys{1e9, 5, 36'000}, IidKeys{1e9, 9, 470}}) {
-    const int draws = 400;
+    const int draws = 100;
     double mean = 0, square = 0;
     for (std::uint64_t k = 0; k < draws; ++k) {
       const double p = draw_own_weight(keys, stream, k);

@@ -106,7 +106,8 @@ double wendel(std::size_t n, std::size_t d) {
   double choose = 1, sum = 0;
   for (std::size_t k = 0; k < std::min(n, d); ++k) {
     sum += choose;
-    choose *= static_cast<double>(n - 1 - k) / static_cast<double>(k + 1);
+    // In this order whole numbers stay whole.
+    choose = choose * static_cast<double>(n - 1 - k) / static_cast<double>(k + 1);
   }
   return std::ldexp(sum, 1 - static_cast<int>(n));
 }

@@ -85,11 +85,12 @@ double token_order(double noise, std::size_t tokens, std::uint64_t seed, const E
   p.seed = seed;
   p.outputs = 1;
   p.merge_radius = 0;
-  p.engine = depth::Engine::dense;
-  if (noise > 0)
+  if (noise > 0) {
     p.step = 0.005;
-  else
+  } else {
+    p.engine = depth::Engine::dense;
     p.tolerance = 1e-12;
+  }
   return flow_of(p, effort).series.back().order_parameter;
 }
 
@@ -110,7 +111,7 @@ Finding run(const Effort& effort) {
   const double quiet = density_order(0, effort), noisy = density_order(kNoise, effort);
   const double kernel = token_order(0, 256, 0, effort);
   std::vector<double> orders;
-  const std::size_t tokens = effort.quick ? 1000 : 4000;
+  const std::size_t tokens = effort.quick ? 500 : 4000;
   for (std::uint64_t s = 0; s < (effort.quick ? 8U : 32U) && !effort.context.stopped(); ++s)
     orders.push_back(token_order(kNoise, tokens, s, effort));
   if (effort.context.stopped()) return finding;

@@ -5,11 +5,9 @@
 // tokens follow within their sampling error.
 #include <fmt/format.h>
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 
-#include "attractor/base/dense.hpp"
 #include "attractor/base/random.hpp"
 #include "attractor/depth/velocity.hpp"
 #include "attractor/reductions/gaussian_tokens.hpp"
@@ -30,30 +28,45 @@ struct Weighted {
   std::vector<double> tokens, masses;  // n x 2
 };
 
-/// Gauss and Hermite's rule of the standard normal law: nodes are eigenvalues, weights one over
-/// Christoffel's sum.
-Weighted rule_of(Eigen::Index order) {
-  Eigen::VectorXd beside(order - 1);
-  for (Eigen::Index k = 1; k < order; ++k) beside(k - 1) = std::sqrt(static_cast<double>(k));
-  const Eigen::VectorXd nodes = tridiagonal_eigenvalues(Eigen::VectorXd::Zero(order), beside);
-  std::vector<double> weights;
-  for (const double x : nodes) {
-    double before = 0, now = 1, sum = 1;
-    for (Eigen::Index k = 1; k < order; ++k) {
-      const auto n = static_cast<double>(k);
-      const double next = (x * now - std::sqrt(n - 1) * before) / std::sqrt(n);
-      before = now, now = next, sum += now * now;
+/// Orthonormal Hermite polynomials of the normal law at x: the last one, and Christoffel's sum of
+/// the squares of those before it.
+struct Hermite {
+  double last, sum;
+};
+
+Hermite hermite(int order, double x) {
+  double before = 0, now = 1, sum = 0;
+  for (int k = 1; k <= order; ++k) {
+    sum += now * now;
+    const double next = (x * now - std::sqrt(k - 1.0) * before) / std::sqrt(static_cast<double>(k));
+    before = now, now = next;
+  }
+  return {now, sum};
+}
+
+/// Gauss and Hermite's rule: roots, which are more than 1/sqrt(order) apart, and one over the sums.
+Weighted rule_of(int order) {
+  std::vector<double> nodes, weights;
+  const double far = 2 * std::sqrt(order + 1.0), step = 0.5 / std::sqrt(order + 1.0);
+  for (double x = -far; x < far; x += step) {
+    double low = x, high = x + step;
+    const bool rises = hermite(order, low).last < 0;
+    if (rises == (hermite(order, high).last < 0)) continue;
+    for (int k = 0; k < 60; ++k) {
+      const double middle = (low + high) / 2;
+      ((hermite(order, middle).last < 0) == rises ? low : high) = middle;
     }
-    weights.push_back(1 / sum);
+    nodes.push_back((low + high) / 2);
+    weights.push_back(1 / hermite(order, nodes.back()).sum);
   }
   Weighted rule;
-  for (Eigen::Index i = 0; i < order; ++i)
-    for (Eigen::Index j = 0; j < order; ++j) {
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    for (std::size_t j = 0; j < nodes.size(); ++j) {
       const double weight = weights[i] * weights[j];
       if (weight < 1e-22) continue;  // below what the others' rounding is
       rule.tokens.insert(rule.tokens.end(),
-                         {kStart.mean[0] + kRoot[0] * nodes(i),
-                          kStart.mean[1] + kRoot[1] * nodes(i) + kRoot[2] * nodes(j)});
+                         {kStart.mean[0] + kRoot[0] * nodes[i],
+                          kStart.mean[1] + kRoot[1] * nodes[i] + kRoot[2] * nodes[j]});
       rule.masses.push_back(weight);
     }
   return rule;

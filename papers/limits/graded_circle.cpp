@@ -44,11 +44,11 @@ double spread_about_zero(std::span<const double> angles, std::span<const double>
 }
 
 std::vector<std::vector<double>> circle_walk(Rule rule, double beta, const GradedCircle& start,
-                                             const std::vector<double>& times,
-                                             const Effort& effort) {
+                                             const std::vector<double>& times, const Effort& effort,
+                                             double tolerance) {
   meanfield::CircleTokens tokens({.rule = rule, .beta = beta}, start.weights);
   flow::Progress progress{.state = start.angles};
-  flow::Plan plan{.end = flow::Time(times.back()), .tolerance = 1e-11};
+  flow::Plan plan{.end = flow::Time(times.back()), .tolerance = tolerance};
   for (const double t : times) plan.outputs.emplace_back(t);
   std::vector<std::vector<double>> states;
   flow::Hooks hooks{.stop = effort.context.stop};

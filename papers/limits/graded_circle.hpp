@@ -26,7 +26,7 @@ double spread_about_zero(std::span<const double> angles, std::span<const double>
 
 /// The angles at rising times.
 std::vector<std::vector<double>> circle_walk(Rule rule, double beta, const GradedCircle& start,
-                                             const std::vector<double>& times,
-                                             const Effort& effort);
+                                             const std::vector<double>& times, const Effort& effort,
+                                             double tolerance = 1e-11);
 
 }  // namespace attractor::papers

@@ -120,13 +120,15 @@ void compare_rates(std::vector<Check>& checks) {
   for (std::size_t k = 1; k <= kShown; ++k) {
     const auto square = static_cast<double>(k * k);
     const double rate = std::exp(s.log_growth(k) + log_clock(beta));
-    const double law = square / (2 * pi) * (1 - (4 * square - 1) / (8 * beta));
+    const double next = (4 * square - 1) * (4 * square - 9) / (128 * beta * beta);
+    const double law = square / (2 * pi) * (1 - (4 * square - 1) / (8 * beta) + next);
     worst = std::max(worst, std::abs(rate / law - 1));
   }
-  // The next order, of k = 4: (4k^2-1)(4k^2-9)/(2 (8 beta)^2).
+  // What follows is (4k^2-1)(4k^2-9)(4k^2-25)/(6 (8 beta)^3): twice that of k = 4.
   checks.push_back(at_most(
-      "k^2 I_k/beta in the unit of tau, beta = 1e4: from (k^2/2 pi)(1 - (4k^2-1)/8 beta), largest",
-      worst, 63.0 * 55 / (2 * 64 * beta * beta)));
+      "k^2 I_k/beta in the unit of tau, beta = 1e4, from k^2/2 pi and its next two orders in "
+      "1/beta: largest",
+      worst, 2 * 63.0 * 55 * 39 / (6 * 512 * beta * beta * beta)));
 }
 
 PageFigure figure(const Table& table, const Waves& law, const Waves& attended) {

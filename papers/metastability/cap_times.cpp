@@ -26,7 +26,10 @@ namespace {
 
 using std::numbers::pi;
 
-constexpr double kTolerance = 1e-10;
+constexpr double kTolerance = 1e-12;
+constexpr double kRadius = 1e-5;  // tokens closer than this are moved as one
+/// Relative: distances inside such a group are known to kTolerance/kRadius in each of some steps.
+constexpr double kOffsets = 10 * kTolerance / kRadius;
 
 double width(double beta) { return 0.5 / std::sqrt(beta); }
 
@@ -46,8 +49,7 @@ struct Times {
 
 Times times_of(double beta, const Effort& effort) {
   flow::Progress progress{.state = cap_tokens(width(beta))};
-  const double radius = 0.1 * std::sqrt(kTolerance / (1 + beta));
-  depth::AttentionFlow tokens({.beta = beta, .dim = 3}, kCaps * kCapTokens, radius);
+  depth::AttentionFlow tokens({.beta = beta, .dim = 3}, kCaps * kCapTokens, kRadius);
   observe::MergeTree tree(kCaps * kCapTokens, 3, std::sqrt(2 * (1 - meanfield::kMergeCosine)));
   tree.start(progress.time, progress.state, tokens.groups().owner());
   Times times{.beta = beta};
@@ -110,9 +112,9 @@ Finding run(const Effort& effort) {
     const double pair =
         meanfield::log_merge_time({.beta = beta}, meanfield::PairAngle::of_degrees(kCapDegrees));
     table.rows.push_back({beta, t.collapse, one, t.log_merge, pair});
-    // Other caps stretch a cap by beta e^{-beta(1-cos)} of its own pull.
-    inside = std::max(
-        inside, std::abs(t.collapse / one - 1) / (beta * std::exp(-beta * (1 - apart)) + 1e-7));
+    // Other caps stretch a cap by beta e^{-beta(1-cos)} of its own pull, more while it is wide.
+    inside = std::max(inside, std::abs(t.collapse / one - 1) /
+                                  (2 * beta * std::exp(-beta * (1 - apart)) + kOffsets));
     // While caps are wide their tokens pull e^{beta width} times as much, for a time T_1.
     const double early = std::exp(beta * width(beta)) * one * std::exp(-pair);
     between = std::max(between, std::abs(std::expm1(t.log_merge - pair)) /

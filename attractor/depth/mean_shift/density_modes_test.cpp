@@ -37,15 +37,15 @@ TEST(DensityModes, OnTheCircleTheEdgeIsWhereTheMiddleTurns) {
     }
 }
 
-/// Changes of sign of K', summed point by point on a grid five times as fine.
+/// Changes of sign of K', summed point by point on a grid twice as fine.
 std::size_t counted(const std::vector<double>& points, double beta, double from, double to) {
-  const double step = 1 / (40 * std::sqrt(beta));
+  const double step = 1 / (16 * std::sqrt(beta));
   std::size_t modes = 0;
   double before = 1;
   for (double t = from; t <= to; t += step) {
     double slope = 0;
     for (const double x : points) slope += (x - t) * std::exp(-beta * (x - t) * (x - t) / 2);
-    if (before > 0 && slope <= 0) ++modes;
+    if (before > 0 && slope < 0) ++modes;
     if (slope != 0) before = slope;
   }
   return modes;
@@ -53,9 +53,9 @@ std::size_t counted(const std::vector<double>& points, double beta, double from,
 
 TEST(DensityModes, CountWhatPlainSumsCount) {
   const Stream stream(3, "density modes test");
-  for (const double beta : {10.0, 300.0, 1e4})
-    for (std::uint64_t sample = 0; sample < 4; ++sample) {
-      std::vector<double> points(200);
+  for (const double beta : {10.0, 300.0, 3000.0})
+    for (std::uint64_t sample = 0; sample < 3; ++sample) {
+      std::vector<double> points(120);
       stream.normals(sample, points);
       EXPECT_EQ(density_modes(points, beta, Curve::line).size(), counted(points, beta, -5, 5))
           << beta;
@@ -84,7 +84,8 @@ TEST(DensityModes, RefuseWhatHasNone) {
   EXPECT_SAYS(refusal([] { density_modes(std::vector{1.0}, 2, Curve::circle); }),
               "beta is 2; allowed: at least 16");
   EXPECT_SAYS(refusal([] { density_modes(std::vector{1.0}, -1, Curve::line); }), "above 0");
-  EXPECT_SAYS(refusal([] { density_modes(std::vector{NAN}, 1, Curve::line); }), "must be finite");
+  EXPECT_SAYS(refusal([] { density_modes(std::vector<double>{NAN}, 1, Curve::line); }),
+              "must be finite");
 }
 
 }  // namespace
