@@ -29,6 +29,8 @@ namespace negative_beta { Entry entry(); }
 namespace exclusive_self_attention { Entry entry(); }
 namespace hardmax_without_self { Entry entry(); }
 namespace weighted_rearrangement { Entry entry(); }
+namespace hemisphere_collapse { Entry entry(); }
+namespace one_cluster { Entry entry(); }
 
 // metastability/
 namespace energy_staircase { Entry entry(); }
@@ -39,6 +41,8 @@ namespace heat_flow { Entry entry(); }
 namespace pairing { Entry entry(); }
 namespace causal_leaders { Entry entry(); }
 namespace attention_sink { Entry entry(); }
+namespace cap_times { Entry entry(); }
+namespace slow_manifold { Entry entry(); }
 
 // limits/
 namespace mean_field_limit { Entry entry(); }
@@ -46,6 +50,14 @@ namespace kuramoto { Entry entry(); }
 namespace critical_scaling { Entry entry(); }
 namespace noise_transition { Entry entry(); }
 namespace lost_in_the_middle { Entry entry(); }
+namespace mode_count { Entry entry(); }
+namespace iid_keys { Entry entry(); }
+namespace porous_medium { Entry entry(); }
+namespace gaussian_tokens { Entry entry(); }
+namespace wasserstein_decay { Entry entry(); }
+namespace several_clusters { Entry entry(); }
+namespace erratum_fokker_planck_sign { Entry entry(); }
+namespace erratum_redrawn_weights { Entry entry(); }
 
 // selection/
 namespace single_input_global { Entry entry(); }
@@ -110,6 +122,18 @@ const std::vector<Entry>& catalogue() {
       hardmax_without_self::entry(),
       attention_sink::entry(),
       weighted_rearrangement::entry(),
+      hemisphere_collapse::entry(),
+      one_cluster::entry(),
+      cap_times::entry(),
+      slow_manifold::entry(),
+      mode_count::entry(),
+      iid_keys::entry(),
+      porous_medium::entry(),
+      gaussian_tokens::entry(),
+      wasserstein_decay::entry(),
+      several_clusters::entry(),
+      erratum_fokker_planck_sign::entry(),
+      erratum_redrawn_weights::entry(),
       single_input_global::entry(),
       single_input_local::entry(),
       multi_input::entry(),
