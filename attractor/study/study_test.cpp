@@ -115,7 +115,7 @@ TEST(StudyTest, RefusesWhatHasNoMeaning) {
   EXPECT_NE(refused("command = \"dance\"").find("'dance' cannot be swept; allowed: flow"),
             std::string::npos);
   EXPECT_NE(refused("[grid]\nbta = [1]").find("'bta' is no parameter"), std::string::npos);
-  EXPECT_NE(refused("[grid]\nbeta = [1, -3]").find("beta = '-3' is not allowed"),
+  EXPECT_NE(refused("[grid]\nbeta = [1, -30]").find("beta = '-30' is not allowed"),
             std::string::npos);
   EXPECT_NE(refused("[grid]\nbeta = []").find("empty list"), std::string::npos);
   EXPECT_NE(refused("[grid]\nbeta = 3").find("beta must be a list or"), std::string::npos);
