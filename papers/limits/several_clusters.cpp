@@ -16,6 +16,7 @@
 #include <numbers>
 
 #include "attractor/base/random.hpp"
+#include "attractor/depth/velocity.hpp"
 #include "papers/entry.hpp"
 #include "papers/flow_run.hpp"
 #include "papers/limits/graded_circle.hpp"
@@ -120,6 +121,22 @@ End end_of(const Case& c, const Effort& effort) {
   return end;
 }
 
+/// The same rate of a light token beside clusters of equal masses, by the attention kernel.
+double kernel_rate(const Case& c) {
+  constexpr double kBeside = 1e-4, kLight = 1e-12;
+  std::vector<double> tokens, masses(c.places.size(), 1.0 / static_cast<double>(c.places.size()));
+  const double at = c.places[0] + kBeside;
+  for (const double place : c.places)
+    tokens.insert(tokens.end(), {std::cos(place), std::sin(place)});
+  tokens.insert(tokens.end(), {std::cos(at), std::sin(at)});
+  masses.push_back(kLight);
+  std::vector<double> velocity(tokens.size());
+  depth::velocity({.attention = {.beta = c.beta, .dim = 2}, .engine = depth::Engine::dense}, tokens,
+                  masses, velocity);
+  const std::size_t last = tokens.size() - 2;
+  return (velocity[last + 1] * std::cos(at) - velocity[last] * std::sin(at)) / kBeside;
+}
+
 /// Independent tokens of the same density, by the attention kernel: one cluster in the end.
 double clusters_of_tokens(const Case& c, const Effort& effort) {
   const Stream stream(1, "several clusters");
@@ -179,11 +196,19 @@ Finding run(const Effort& effort) {
           {c.beta, c.places[a] * 180 / pi, end.masses[a], end.rates[a], end.law[a]});
     }
   }
+  double kernel = 0;
+  for (const Case& c : cases()) {
+    const std::vector<double> equal(c.places.size(), 1.0 / static_cast<double>(c.places.size()));
+    kernel = std::max(kernel, std::abs(kernel_rate(c) / contraction(c, equal, 0) - 1));
+  }
   const double tokens = clusters_of_tokens(cases()[1], effort);
   if (effort.context.stopped()) return finding;
   finding.checks = {
       at_least("share within 0.01 of the clusters at t = 16, smallest", least, 0.99),
       at_most("rates inside clusters over the law, less 1: largest", off, 1e-2),
+      // At a distance of 1e-4: its square times beta^2, and rounding over it.
+      at_most("a light token beside equal clusters, by the kernel: rate over the law, less 1",
+              kernel, 1e-5),
       at_least("bumps at 0 and 180 degrees: mean direction |m_1| at the start", order, 0.1),
       at_most("k-fold densities: masses of clusters over 1/k, less 1: largest", uneven, 1e-9),
       near("24 independent tokens of 1 + 0.9 cos 3 theta: clusters in the end", tokens, 1, 0)};
