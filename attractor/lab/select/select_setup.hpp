@@ -11,7 +11,7 @@
 
 namespace attractor::lab {
 
-enum class Optimizer { gd, ngd, published, polyak, flow };
+enum class Optimizer { gd, ngd, published, polyak, flow, adam, sign, muon };
 std::span<const std::string_view> names(Optimizer);
 
 struct SelectSetup {
@@ -25,7 +25,9 @@ struct SelectSetup {
   Optimizer optimizer = Optimizer::ngd;
   double step = 0.1;
   std::uint64_t steps = 1000;
+  double decay = 0;  // the k-th step is step k^-decay
   double momentum = 0, mirror = 2;
+  double beta1 = 0.9, beta2 = 0.999;        // adam
   double epsilon = 1e-9, epsilon_v = 1e-9;  // published: added to the norm of the gradient
   double log10_time = 100;                  // flow: end time
   double tolerance = 1e-10;                 // flow
