@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -64,6 +65,12 @@ void add_theory(SelectSetup& p, ParameterList& l) {
   l.add("relaxed", p.relaxed, "with choice: inputs whose margin may be 0 instead of 1")
       .within(0, 1e9)
       .allow("inputs, like 0,3");
+  l.add("margins", p.margins,
+        "own: the norm that the optimiser is known to prefer; all: l_2, l_inf, l_1 of p, and the "
+        "nuclear and spectral norm of W, and which of them the direction approaches");
+  l.add("margins-within", p.margins_within,
+        "margins: share of the best margin that may be missing where a norm is approached")
+      .above(0, 0.5);
   l.add("local", p.local,
         "find all token choices that training can end with (locally optimal ones)");
   l.add("local-limit", p.local_limit,
@@ -125,6 +132,20 @@ std::span<const std::string_view> names(Optimizer) {
   return kNames;
 }
 
+std::span<const std::string_view> names(MarginsAsked) {
+  static constexpr std::string_view kNames[] = {"own", "all"};
+  return kNames;
+}
+
+training::MarginNorm margin_norm(const SelectSetup& p) {
+  const training::AttentionPart part = training::Trained(p.train).attention;
+  if (part == training::AttentionPart::factors) return training::natural_norm(part);
+  if (p.optimizer == Optimizer::adam || p.optimizer == Optimizer::sign) return {.power = kInfinity};
+  if (p.optimizer == Optimizer::muon) return {.of = training::MarginNorm::Of::spectral};
+  if (p.mirror != 2) return {.power = p.mirror};
+  return training::natural_norm(part);
+}
+
 ParameterList list(SelectSetup& p) {
   ParameterList l;
   l.group("Model");
@@ -135,8 +156,8 @@ ParameterList list(SelectSetup& p) {
       .allow("a file, a directory or example:NAME")
       .first();
   for (const auto add : {add_model, add_optimiser, add_theory}) add(p, l);
-  l.short_help({"train", "loss", "optimizer", "step", "steps", "log10-time", "choice", "local",
-                "basins", "path", "exact"});
+  l.short_help({"train", "loss", "optimizer", "step", "steps", "log10-time", "choice", "margins",
+                "local", "basins", "path", "exact"});
   return l;
 }
 
@@ -159,12 +180,17 @@ void check(const SelectSetup& p) {
     throw Error("relaxed needs choice: training finds out itself which inputs are relaxed");
   const bool bends = trained.attention == training::AttentionPart::prompt ||
                      trained.attention == training::AttentionPart::weights;
-  if (!p.path.empty() && (!bends || p.mirror != 2))
-    throw Error("a regularisation path is for p or W (and v), without mirror");
+  const bool euclidean = margin_norm(p).euclidean();
+  if (!p.path.empty() && (!bends || !euclidean))
+    throw Error(
+        "a regularisation path is for p or W (and v), without mirror and not of adam, sign or "
+        "muon");
   if (p.path_cone > 0 && (p.path.empty() || p.choice.empty() || trained.head))
     throw Error("path-cone needs path and choice, and v frozen");
-  if (p.basins && (!bends || trained.head || p.mirror != 2))
-    throw Error("basins are for p or W, with v frozen and without mirror");
+  if (p.basins && (!bends || trained.head || !euclidean))
+    throw Error(
+        "basins are those of the gradient flow of p or W, with v frozen: without mirror, adam, "
+        "sign and muon");
   for (std::size_t k = 0; k < p.path.size(); ++k)
     if (const double radius = p.path.values[k]; !(radius > (k == 0 ? 0 : p.path.values[k - 1])))
       throw Error(
@@ -173,7 +199,10 @@ void check(const SelectSetup& p) {
                       radius));
   if (!p.starts.empty() && (p.train != training::Train::p || !p.choice.empty()))
     throw Error("starts are for training p alone; leave out choice, or give one p0");
-  if (p.exact && (trained.attention != training::AttentionPart::prompt || p.mirror != 2))
+  if (p.margins == MarginsAsked::all && trained.attention == training::AttentionPart::none)
+    throw Error("margins of attention need trained attention; with train v there are none");
+  if (p.exact &&
+      (trained.attention != training::AttentionPart::prompt || !margin_norm(p).euclidean()))
     throw Error("exact checks the Euclidean margin of p only");
 }
 
