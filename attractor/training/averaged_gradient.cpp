@@ -23,16 +23,18 @@ bool all_zero(std::span<const double> values) {
 
 // The eigenvectors of [0 A; A^T 0] for positive eigenvalues are (u, v) / sqrt 2; A^T A would square
 // the condition number.
-Eigen::MatrixXd polar_factor(const Eigen::MatrixXd& A, double least) {
-  const Eigen::Index a = A.rows(), b = A.cols(), rank = std::min(a, b);
+std::vector<double> polar_factor(std::span<const double> A, std::size_t rows, std::size_t columns,
+                                 double least) {
+  const auto a = static_cast<Eigen::Index>(rows), b = static_cast<Eigen::Index>(columns);
   Eigen::MatrixXd both = Eigen::MatrixXd::Zero(a + b, a + b);
-  both.bottomLeftCorner(b, a) = A.transpose();
+  both.bottomLeftCorner(b, a) = Eigen::Map<const RowMajor>(A.data(), a, b).transpose();
   const SymmetricEigen eigen = symmetric_eigen(both);
-  Eigen::MatrixXd polar = Eigen::MatrixXd::Zero(a, b);
+  std::vector<double> polar(rows * columns, 0.0);
+  Eigen::Map<RowMajor> out(polar.data(), a, b);
   const double largest = eigen.values[a + b - 1];
-  for (Eigen::Index k = a + b - rank; k < a + b; ++k)
+  for (Eigen::Index k = std::max(a, b); k < a + b; ++k)
     if (largest > 0 && eigen.values[k] > least * largest)
-      polar += 2 * eigen.vectors.col(k).head(a) * eigen.vectors.col(k).tail(b).transpose();
+      out += 2 * eigen.vectors.col(k).head(a) * eigen.vectors.col(k).tail(b).transpose();
   return polar;
 }
 
@@ -88,10 +90,9 @@ AveragedGradient::Averages AveragedGradient::averages(std::size_t k, const Evalu
 void AveragedGradient::rescale(const Block& block, const Averages& now,
                                std::span<const double> next, std::span<double> move) const {
   if (options_.rule == Update::muon) {
-    const auto rows = static_cast<Eigen::Index>(objective_.problem().dim);
-    const auto columns = static_cast<Eigen::Index>(block.size) / rows;
-    Eigen::Map<RowMajor>(move.data() + block.begin, rows, columns) =
-        polar_factor(Eigen::Map<const RowMajor>(now.mean.data(), rows, columns));
+    const std::size_t rows = objective_.problem().dim;
+    const std::vector<double> polar = polar_factor(now.mean, rows, block.size / rows);
+    std::copy(polar.begin(), polar.end(), move.begin() + static_cast<std::ptrdiff_t>(block.begin));
     return;
   }
   double first = 1, second = 1, epsilon = 0;

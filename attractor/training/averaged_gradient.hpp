@@ -14,7 +14,6 @@
 // Only epsilon has a size of its own, and stops adam where gradients fall below it.
 #pragma once
 
-#include <Eigen/Core>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -58,8 +57,9 @@ class AveragedGradient {
   std::size_t dim_, size_ = 0;
 };
 
-/// U V^T of A = U S V^T. Singular values below `least` of the largest count as 0: doubles do not
-/// hold their directions.
-Eigen::MatrixXd polar_factor(const Eigen::MatrixXd& A, double least = 1e-12);
+/// U V^T of A = U S V^T, row by row. Singular values below `least` of the largest count as 0:
+/// doubles do not hold their directions.
+std::vector<double> polar_factor(std::span<const double> A, std::size_t rows, std::size_t columns,
+                                 double least = 1e-12);
 
 }  // namespace attractor::training

@@ -8,8 +8,8 @@
 //   k = a cosh(y / 2),   q = a sinh(y / 2),   p = (a^2 / 2) sinh y,   dy/dt = 2 g.
 //
 // That is gradient flow of p itself while |p| << a^2, and growth of each entry at a rate of its own
-// beyond. The sum |p|_1 of the moduli is the nuclear norm of K Q^T, which the flow prefers as
-// a -> 0; a may be e^{-300}, since y has no scale. g enters with the logarithm of its own.
+// beyond. The sum |p|_1 of the moduli is the nuclear norm of K Q^T, whose margin the flow
+// approaches late. a may be e^{-300}, since y has no scale; g enters with the logarithm of its own.
 #pragma once
 
 #include <span>

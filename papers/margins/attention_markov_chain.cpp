@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
-#include "attractor/base/dense.hpp"
 #include "attractor/base/random.hpp"
 #include "attractor/space/space.hpp"
 #include "attractor/training/objective.hpp"
@@ -21,36 +21,88 @@ using training::Objective;
 
 constexpr std::size_t kStates = 6, kLength = 5, kPrompts = 120;
 
-using Matrix = Eigen::MatrixXd;  // P(j | k) in row k, column j
+/// Laws of the next token, one in each row.
+struct Laws {
+  std::vector<std::array<double, kStates>> row;
+  explicit Laws(std::size_t count) : row(count) {}
 
-Matrix random_chain(std::uint64_t seed) {
+  void normalise() {
+    for (auto& law : row) {
+      const double sum = std::accumulate(law.begin(), law.end(), 0.0);
+      for (double& x : law) x /= sum;
+    }
+  }
+  /// Root of the sum of squares, and the largest, of the differences.
+  double distance(const Laws& other) const;
+  double largest_difference(const Laws& other) const;
+};
+
+double Laws::distance(const Laws& other) const {
+  double sum = 0;
+  for (std::size_t i = 0; i < row.size(); ++i)
+    for (std::size_t j = 0; j < kStates; ++j) sum += std::pow(row[i][j] - other.row[i][j], 2);
+  return std::sqrt(sum);
+}
+
+double Laws::largest_difference(const Laws& other) const {
+  double most = 0;
+  for (std::size_t i = 0; i < row.size(); ++i)
+    for (std::size_t j = 0; j < kStates; ++j)
+      most = std::max(most, std::abs(row[i][j] - other.row[i][j]));
+  return most;
+}
+
+using Law = std::array<double, kStates>;
+
+Laws random_chain(std::uint64_t seed) {
   const Stream stream(seed, "papers.markov.chain");
-  Matrix P(kStates, kStates);
+  Laws P(kStates);
   std::vector<double> logits(kStates);
   for (std::size_t k = 0; k < kStates; ++k) {
     stream.normals(k, logits);
-    for (std::size_t j = 0; j < kStates; ++j)
-      P(static_cast<Eigen::Index>(k), static_cast<Eigen::Index>(j)) = std::exp(logits[j]);
+    for (std::size_t j = 0; j < kStates; ++j) P.row[k][j] = std::exp(logits[j]);
   }
-  return P.array().colwise() / P.rowwise().sum().array();
+  P.normalise();
+  return P;
 }
 
-/// The law that a chain keeps: pi P = pi, sum pi = 1, with one equation in place of the redundant
-/// one.
-Eigen::VectorXd stationary_law(const Matrix& P) {
-  Matrix A = P.transpose() - Matrix::Identity(P.rows(), P.rows());
-  A.row(0).setOnes();
-  Eigen::VectorXd b = Eigen::VectorXd::Zero(P.rows());
-  b[0] = 1;
-  return lu_solve(A, b);
+/// The law that a chain keeps, by eliminating one state after another (Grassmann, Taksar and
+/// Heyman, Oper. Res. 33, 1985): only sums of positive numbers, so nothing cancels.
+Law stationary_law(Laws P) {
+  for (std::size_t n = kStates - 1; n > 0; --n) {
+    double out = 0;
+    for (std::size_t j = 0; j < n; ++j) out += P.row[n][j];
+    for (std::size_t i = 0; i < n; ++i) P.row[i][n] /= out;
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < n; ++j) P.row[i][j] += P.row[i][n] * P.row[n][j];
+  }
+  Law law{1};
+  double sum = 1;
+  for (std::size_t n = 1; n < kStates; ++n) {
+    for (std::size_t i = 0; i < n; ++i) law[n] += law[i] * P.row[i][n];
+    sum += law[n];
+  }
+  for (double& x : law) x /= sum;
+  return law;
 }
 
 /// The same as a limit: a law moved by the chain until it rests.
-Eigen::VectorXd law_after(const Matrix& P, int steps) {
-  Eigen::RowVectorXd law =
-      Eigen::RowVectorXd::Constant(P.rows(), 1.0 / static_cast<double>(P.rows()));
-  for (int k = 0; k < steps; ++k) law = law * P;
-  return law.transpose();
+Law law_after(const Laws& P, int steps) {
+  Law law;
+  law.fill(1.0 / kStates);
+  for (int k = 0; k < steps; ++k) {
+    Law next{};
+    for (std::size_t i = 0; i < kStates; ++i)
+      for (std::size_t j = 0; j < kStates; ++j) next[j] += law[i] * P.row[i][j];
+    law = next;
+  }
+  return law;
+}
+
+double largest_difference(const Law& a, const Law& b) {
+  double most = 0;
+  for (std::size_t j = 0; j < kStates; ++j) most = std::max(most, std::abs(a[j] - b[j]));
+  return most;
 }
 
 /// Prompts of tokens; the last one asks. Tokens are unit vectors.
@@ -95,57 +147,56 @@ Prompts complete_prompts() {
   return prompts;
 }
 
-/// Weight on each token of each prompt, attention of the library: prompts x states.
-Matrix attention(const Prompts& prompts, const Objective& objective, const std::vector<double>& w,
-                 training::Evaluation& e) {
+/// Weight on each token of each prompt, attention of the library.
+Laws attention(const Prompts& prompts, const Objective& objective, const std::vector<double>& w,
+               training::Evaluation& e) {
   objective.evaluate(w, e);
-  Matrix weight = Matrix::Zero(static_cast<Eigen::Index>(prompts.count()), kStates);
+  Laws weight(prompts.count());
   for (std::size_t k = 0; k < prompts.token.size(); ++k)
-    weight(static_cast<Eigen::Index>(k / prompts.length),
-           static_cast<Eigen::Index>(prompts.token[k])) += e.weight[k];
+    weight.row[k / prompts.length][prompts.token[k]] += e.weight[k];
   return weight;
 }
 
 /// m_j P(j | last) over the sum.
-Matrix next_law(const Prompts& prompts, const Matrix& P) {
-  Matrix law = Matrix::Zero(static_cast<Eigen::Index>(prompts.count()), kStates);
+Laws next_law(const Prompts& prompts, const Laws& P) {
+  Laws law(prompts.count());
   for (std::size_t k = 0; k < prompts.token.size(); ++k) {
-    const auto i = static_cast<Eigen::Index>(k / prompts.length),
-               j = static_cast<Eigen::Index>(prompts.token[k]);
-    law(i, j) += P(static_cast<Eigen::Index>(prompts.last(k / prompts.length)), j);
+    const std::size_t i = k / prompts.length, j = prompts.token[k];
+    law.row[i][j] += P.row[prompts.last(i)][j];
   }
-  return law.array().colwise() / law.rowwise().sum().array();
+  law.normalise();
+  return law;
 }
 
 /// Frequencies of `draws` next tokens for each prompt.
-Matrix sampled_law(const Matrix& law, std::size_t draws, std::uint64_t seed) {
+Laws sampled_law(const Laws& law, std::size_t draws, std::uint64_t seed) {
   const Stream stream(seed, "papers.markov.labels");
-  Matrix seen = Matrix::Zero(law.rows(), law.cols());
-  for (Eigen::Index i = 0; i < law.rows(); ++i)
+  Laws seen(law.row.size());
+  for (std::size_t i = 0; i < law.row.size(); ++i)
     for (std::size_t k = 0; k < draws; ++k) {
-      double left = stream.uniform(static_cast<std::uint64_t>(i) * draws + k, 0);
-      Eigen::Index j = 0;
-      while (j + 1 < law.cols() && (left -= law(i, j)) >= 0) ++j;
-      seen(i, j) += 1;
+      double left = stream.uniform(i * draws + k, 0);
+      std::size_t j = 0;
+      while (j + 1 < kStates && (left -= law.row[i][j]) >= 0) ++j;
+      seen.row[i][j] += 1;
     }
-  return seen / static_cast<double>(draws);
+  seen.normalise();
+  return seen;
 }
 
 /// Gradient descent of W on the mean of -sum_j law_ij ln(weight on j), a convex function whose
 /// curvature is at most 1/2 a prompt.
-std::vector<double> trained(const Prompts& prompts, const Matrix& law, const Effort& effort) {
+std::vector<double> trained(const Prompts& prompts, const Laws& law, const Effort& effort) {
   const training::Problem problem = prompts.problem();
   const Objective objective(problem, training::Loss::logistic, training::Train::W);
   std::vector<double> w(kStates * kStates, 0.0), move(w.size());
   training::Evaluation e;
   const double n = static_cast<double>(prompts.count()), step = 2.0 * kStates;
   for (int k = 0; k < 50'000 && !effort.context.stopped(); ++k) {
-    const Matrix missing = law - attention(prompts, objective, w, e);
+    const Laws weight = attention(prompts, objective, w, e);
     std::fill(move.begin(), move.end(), 0.0);
     for (std::size_t i = 0; i < prompts.count(); ++i)
       for (std::size_t j = 0; j < kStates; ++j)
-        move[j * kStates + prompts.last(i)] +=
-            missing(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) / n;
+        move[j * kStates + prompts.last(i)] += (law.row[i][j] - weight.row[i][j]) / n;
     for (std::size_t a = 0; a < w.size(); ++a) w[a] += step * move[a];
     if (norm(move) < 1e-14) break;
   }
@@ -153,29 +204,25 @@ std::vector<double> trained(const Prompts& prompts, const Matrix& law, const Eff
 }
 
 /// The chain of a layer: its attention on complete prompts.
-Matrix chain_of(const std::vector<double>& w) {
+Laws chain_of(const std::vector<double>& w) {
   const Prompts prompts = complete_prompts();
   const training::Problem problem = prompts.problem();
   const Objective objective(problem, training::Loss::logistic, training::Train::W);
   training::Evaluation e;
-  const Matrix weight = attention(prompts, objective, w, e);
-  Matrix P(kStates, kStates);
-  for (std::size_t i = 0; i < kStates; ++i)
-    P.row(static_cast<Eigen::Index>(prompts.last(i))) = weight.row(static_cast<Eigen::Index>(i));
+  const Laws weight = attention(prompts, objective, w, e);
+  Laws P(kStates);
+  for (std::size_t i = 0; i < kStates; ++i) P.row[prompts.last(i)] = weight.row[i];
   return P;
 }
 
 /// Largest difference of W_jk - W_ik to ln P(j | k) - ln P(i | k).
-double logit_error(const std::vector<double>& w, const Matrix& P) {
+double logit_error(const std::vector<double>& w, const Laws& P) {
   double worst = 0;
-  for (Eigen::Index k = 0; k < P.rows(); ++k)
-    for (Eigen::Index j = 0; j < P.cols(); ++j)
-      for (Eigen::Index i = 0; i < j; ++i) {
-        const auto at = [&](Eigen::Index row) {
-          return w[static_cast<std::size_t>(row) * kStates + static_cast<std::size_t>(k)];
-        };
-        worst = std::max(worst, std::abs(at(j) - at(i) - std::log(P(k, j) / P(k, i))));
-      }
+  for (std::size_t k = 0; k < kStates; ++k)
+    for (std::size_t j = 0; j < kStates; ++j)
+      for (std::size_t i = 0; i < j; ++i)
+        worst = std::max(worst, std::abs(w[j * kStates + k] - w[i * kStates + k] -
+                                         std::log(P.row[k][j] / P.row[k][i])));
   return worst;
 }
 
@@ -185,33 +232,33 @@ struct Case {
 };
 
 Case case_of(std::uint64_t seed, std::size_t few, std::size_t many, const Effort& effort) {
-  const Matrix P = random_chain(seed);
+  const Laws P = random_chain(seed);
   const Prompts prompts = random_prompts(seed);
-  const Matrix law = next_law(prompts, P);
+  const Laws law = next_law(prompts, P);
   const std::vector<double> w = trained(prompts, law, effort);
-  const Matrix own = chain_of(w);
+  const Laws own = chain_of(w);
   const auto sampled = [&](std::size_t draws) {
-    return (chain_of(trained(prompts, sampled_law(law, draws, seed), effort)) - P).norm();
+    return chain_of(trained(prompts, sampled_law(law, draws, seed), effort)).distance(P);
   };
   return {.logits = logit_error(w, P),
-          .chain = (own - P).cwiseAbs().maxCoeff(),
-          .law = (stationary_law(own) - stationary_law(P)).cwiseAbs().maxCoeff(),
-          .limit = (law_after(own, 400) - stationary_law(P)).cwiseAbs().maxCoeff(),
+          .chain = own.largest_difference(P),
+          .law = largest_difference(stationary_law(own), stationary_law(P)),
+          .limit = largest_difference(law_after(own, 400), stationary_law(P)),
           .few = sampled(few),
           .many = sampled(many)};
 }
 
 PageFigure draw(std::uint64_t seed, const Effort& effort) {
-  const Matrix P = random_chain(seed);
+  const Laws P = random_chain(seed);
   const Prompts prompts = random_prompts(seed);
-  const Eigen::VectorXd exact = stationary_law(P);
-  const Eigen::VectorXd own = stationary_law(
+  const Law exact = stationary_law(P);
+  const Law own = stationary_law(
       chain_of(trained(prompts, sampled_law(next_law(prompts, P), 10, seed), effort)));
   report::Panel panel{.x = {.label = "token", .whole = true},
                       .y = {.label = "stationary probability", .low = 0}};
   report::Series truth = dots("chain", report::kInk, 6),
                  layer = dots("attention trained on 10 labels a prompt", report::kVermillion, 4);
-  for (Eigen::Index j = 0; j < exact.size(); ++j) {
+  for (std::size_t j = 0; j < kStates; ++j) {
     add_point(truth, static_cast<double>(j), exact[j]);
     add_point(layer, static_cast<double>(j), own[j]);
   }

@@ -1,4 +1,4 @@
-// Which margin does an optimiser find? Seven optimisers on the same random problems, each direction
+// Which margin does an optimiser find? Eight optimisers on the same random problems, each direction
 // held against the certified max-margin solutions of five norms.
 #include <fmt/format.h>
 
@@ -26,20 +26,23 @@ struct Method {
   const char* title;
   Optimizer optimizer;
   Train train;
-  double epsilon;
-  std::size_t theory;  // the norm that theory names; kNone: none is known
+  double epsilon, beta2;  // adam
+  std::size_t theory;     // the norm that theory names; kNone: none is known
 };
 
 /// Theory: 2308.16898 (gradient flow of W and of K, Q), steepest descent and Adam on separable data
 /// (1802.08246, 2406.10650, 2502.04664).
 constexpr Method kMethods[] = {
-    {"gradient flow of W", Optimizer::flow, Train::W, 0, 0},
-    {"normalised descent", Optimizer::ngd, Train::W, 0, 0},
-    {"sign descent", Optimizer::sign, Train::W, 0, 1},
-    {"Adam, ε = 0", Optimizer::adam, Train::W, 0, 1},
-    {"Adam, ε = 10^{−8}", Optimizer::adam, Train::W, 1e-8, kNone},
-    {"Muon", Optimizer::muon, Train::W, 0, 4},
-    {"gradient flow of K, Q", Optimizer::flow, Train::KQ, 0, 3},
+    {"gradient flow of W", Optimizer::flow, Train::W, 0, 0.999, 0},
+    {"normalised descent", Optimizer::ngd, Train::W, 0, 0.999, 0},
+    {"sign descent", Optimizer::sign, Train::W, 0, 0.999, 1},
+    {"Adam, β_{2} = 0.95, ε = 0", Optimizer::adam, Train::W, 0, 0.95, 1},
+    // Gradients fall by e^-(margin step) a step, the mean square by beta2: with 0.999 it does not
+    // keep up before the 10^6th step, and the theorem's limit lies beyond these runs.
+    {"Adam, β_{2} = 0.999, ε = 0", Optimizer::adam, Train::W, 0, 0.999, kNone},
+    {"Adam, β_{2} = 0.999, ε = 10^{−8}", Optimizer::adam, Train::W, 1e-8, 0.999, kNone},
+    {"Muon", Optimizer::muon, Train::W, 0, 0.999, 4},
+    {"gradient flow of K, Q", Optimizer::flow, Train::KQ, 0, 0.999, 3},
 };
 constexpr std::size_t kCount = std::size(kMethods);
 
@@ -48,6 +51,7 @@ SelectSetup setup_of(const Method& method, std::uint64_t seed, const Effort& eff
   p.train = method.train;
   p.optimizer = method.optimizer;
   p.epsilon = method.epsilon;
+  p.beta2 = method.beta2;
   p.seed = seed;
   p.margins = lab::MarginsAsked::all;
   if (method.optimizer == Optimizer::flow) {
@@ -135,11 +139,13 @@ std::string sentence(const Counts& counts, std::size_t seeds) {
   };
   return fmt::format(
       "Over {} random problems gradient flow of W finds the Frobenius margin in {:.0f} %, sign "
-      "descent the l_{{∞}} margin in {:.0f} %, Adam without ε in {:.0f} %, Muon the spectral "
-      "margin in {:.0f} %, and gradient flow of K and Q the nuclear one in {:.0f} %; with ε = "
-      "10^{{−8}} Adam settles on l_{{∞}} in {:.0f} %.",
-      seeds, percent(0, 0), percent(2, 1), percent(3, 1), percent(5, 4), percent(6, 3),
-      percent(4, 1));
+      "descent the l_{{∞}} margin in {:.0f} %, Muon the spectral margin in {:.0f} %, gradient flow "
+      "of K and Q the nuclear one in {:.0f} %, Adam without ε the l_{{∞}} margin in {:.0f} % with "
+      "β_{{2}} = 0.95 and in {:.0f} % with 0.999 (with ε = 10^{{−8}} in {:.0f} %): its memory "
+      "hides "
+      "its margin.",
+      seeds, percent(0, 0), percent(2, 1), percent(6, 4), percent(7, 3), percent(3, 1),
+      percent(4, 1), percent(5, 1));
 }
 
 void add_checks(const Counts& counts, double gap, Finding& finding) {
