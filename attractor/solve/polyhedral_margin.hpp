@@ -23,10 +23,9 @@
 #pragma once
 
 #include "attractor/solve/lp_margin.hpp"
+#include "attractor/solve/polyhedral_norm.hpp"
 
 namespace attractor::solve {
-
-enum class PolyhedralNorm { largest, sum };  // |w|_inf, |w|_1
 
 struct PolyhedralMarginOptions {
   PolyhedralNorm norm = PolyhedralNorm::largest;

@@ -3,7 +3,7 @@
 
 #include <Eigen/Core>
 
-#include "attractor/solve/polyhedral_margin.hpp"
+#include "attractor/solve/polyhedral_norm.hpp"
 
 namespace attractor::solve::polyhedral {
 

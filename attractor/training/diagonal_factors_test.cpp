@@ -45,7 +45,7 @@ TEST(DiagonalFactors, AreGradientFlowOfBothFactors) {
   const Problem problem = authors_like();
   const Objective objective(problem, Loss::logistic, {});
   const std::size_t dim = objective.dim();
-  const double a = 0.3, time = 20;
+  const double a = 0.3, time = 200;
   std::vector<double> x(2 * dim, 0.0);
   std::fill_n(x.begin(), dim, a);
   Evaluation e;
@@ -78,9 +78,9 @@ TEST(DiagonalFactors, AreGradientFlowOfBothFactors) {
 }
 
 TEST(DiagonalFactors, AreThoseOfAPrompt) {
-  const Problem problem = general();
-  const Objective weights(problem, Loss::logistic, Train::W),
-      joint(problem, Loss::logistic, Train::v_p);
+  const Problem queries = general(), prompt = authors_like();
+  const Objective weights(queries, Loss::logistic, Train::W),
+      joint(prompt, Loss::logistic, Train::v_p);
   EXPECT_THROW(DiagonalFactorFlow(weights, 0), Error);
   EXPECT_THROW(DiagonalFactorFlow(joint, 0), Error);
 }

@@ -26,7 +26,7 @@ TEST(PromptAndMap, IsTheFlowOfBoth) {
   const Problem problem = without_map();
   const Objective objective(problem, Loss::logistic, {});
   const double c = 0.4, time = 30;
-  const int steps = 6000;
+  const int steps = 3000;
   Eigen::MatrixXd W = Eigen::MatrixXd::Identity(5, 5);
   for (int k = 0; k < 4; ++k) {  // a product of plane rotations
     Eigen::MatrixXd R = Eigen::MatrixXd::Identity(5, 5);
@@ -70,8 +70,8 @@ TEST(PromptAndMap, IsTheFlowOfBoth) {
 }
 
 TEST(PromptAndMap, RefusesWhatItIsNot) {
-  const Problem with = general(), without = without_map();
-  const Objective mapped(with, Loss::logistic, {}), weights(with, Loss::logistic, Train::W),
+  const Problem queries = general(), with = authors_like(), without = without_map();
+  const Objective mapped(with, Loss::logistic, {}), weights(queries, Loss::logistic, Train::W),
       good(without, Loss::logistic, {});
   EXPECT_THROW(PromptAndMapFlow(mapped, 1), Error);
   EXPECT_THROW(PromptAndMapFlow(weights, 1), Error);

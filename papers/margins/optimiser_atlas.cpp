@@ -190,9 +190,10 @@ Finding run(const Effort& effort) {
   for (std::size_t m = 0; m < kCount; ++m) {
     std::vector<double> row;
     for (std::size_t s = 0; s < seeds; ++s) {
-      counts[m][cells[m * seeds + s].column] += 1.0 / static_cast<double>(seeds);
+      counts[m][cells[m * seeds + s].column] += 1;
       gap = std::max(gap, cells[m * seeds + s].gap);
     }
+    for (double& share : counts[m]) share /= static_cast<double>(seeds);
     row.assign(counts[m].begin(), counts[m].end());
     for (std::size_t k = 0; k < kNorms.size(); ++k) {
       std::vector<double> shares;

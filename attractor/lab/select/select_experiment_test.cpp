@@ -87,8 +87,9 @@ TEST(SelectExperiment, AllMarginsAreComparedIfAsked) {
   }
   EXPECT_EQ(r.svm->norm, r.margins->norms[1].svm.norm);  // l_inf is the norm of signs
   EXPECT_GT(r.margins->norms[1].share, r.margins->norms[0].share);
-  setup.train = training::Train::p;
-  EXPECT_EQ(run_select(setup, {}).margins->norms.size(), 3u);
+  SelectSetup prompt = three_tokens();
+  prompt.margins = MarginsAsked::all;
+  EXPECT_EQ(run_select(prompt, {}).margins->norms.size(), 3u);
 }
 
 TEST(SelectExperiment, RefusesOptimisersThatHaveNoMeaning) {
