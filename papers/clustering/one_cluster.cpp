@@ -225,7 +225,7 @@ std::vector<PageFigure> figures(const std::vector<End>& all) {
 
 Finding run(const Effort& effort) {
   Finding finding;
-  const std::size_t starts = effort.quick ? 100 : 3000;
+  const std::size_t starts = effort.quick ? 60 : 1000;
   const std::vector<End> all = ends(starts, effort);
   if (effort.context.stopped()) return finding;
   double failed = 0, longest = -HUGE_VAL, steps = 0;

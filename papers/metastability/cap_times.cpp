@@ -112,11 +112,12 @@ Finding run(const Effort& effort) {
     const double pair =
         meanfield::log_merge_time({.beta = beta}, meanfield::PairAngle::of_degrees(kCapDegrees));
     table.rows.push_back({beta, t.collapse, one, t.log_merge, pair});
-    // Other caps stretch a cap by beta e^{-beta(1-cos)} of its own pull, more while it is wide.
+    // Other caps stretch a cap by beta e^{-beta(1-cos)} of its own pull; while caps are wide their
+    // tokens pull e^{beta width} times as much.
+    const double wide = std::exp(beta * width(beta));
     inside = std::max(inside, std::abs(t.collapse / one - 1) /
-                                  (2 * beta * std::exp(-beta * (1 - apart)) + kOffsets));
-    // While caps are wide their tokens pull e^{beta width} times as much, for a time T_1.
-    const double early = std::exp(beta * width(beta)) * one * std::exp(-pair);
+                                  (wide * beta * std::exp(-beta * (1 - apart)) + kOffsets));
+    const double early = wide * one * std::exp(-pair);  // for a time T_1
     between = std::max(between, std::abs(std::expm1(t.log_merge - pair)) /
                                     (early + 3 * std::exp(-beta * (apart - third)) + 1e-7));
   }
