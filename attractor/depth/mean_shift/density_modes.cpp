@@ -173,22 +173,22 @@ void require(std::span<const double> points, double beta, Curve curve) {
 
 /// Sorted in [0, 2 pi), and once more what is within reach beyond both ends.
 std::vector<double> around(std::vector<double> points, double beta) {
-  constexpr double kTurn = 2 * std::numbers::pi;
+  constexpr double kWholeTurn = 2 * std::numbers::pi;
   for (double& x : points) {
-    x -= kTurn * std::floor(x / kTurn);
-    if (x >= kTurn) x = 0;
+    x -= kWholeTurn * std::floor(x / kWholeTurn);
+    if (x >= kWholeTurn) x = 0;
   }
   std::sort(points.begin(), points.end());
   const double reach = std::min((kReach + 2) / (kPerBandwidth * std::sqrt(beta)), std::numbers::pi);
   std::vector<double> all;
   all.reserve(points.size() + points.size() / 8);
-  for (auto at = std::lower_bound(points.begin(), points.end(), kTurn - reach); at != points.end();
-       ++at)
-    all.push_back(*at - kTurn);
+  for (auto at = std::lower_bound(points.begin(), points.end(), kWholeTurn - reach);
+       at != points.end(); ++at)
+    all.push_back(*at - kWholeTurn);
   all.insert(all.end(), points.begin(), points.end());
   for (const double x : points) {
     if (x > reach) break;
-    all.push_back(x + kTurn);
+    all.push_back(x + kWholeTurn);
   }
   return all;
 }
