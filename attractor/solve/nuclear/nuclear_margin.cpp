@@ -137,25 +137,36 @@ NuclearMargin nuclear_margin(const RankOneConstraints& constraints,
   return found;
 }
 
+RankOneDifferences::RankOneDifferences(const TokenDifferences& rows,
+                                       std::span<const double> queries, std::size_t query_dim)
+    : left_(rows.size() * rows.dim()),
+      tail_(left_.size()),
+      bounds_(rows.size()),
+      query_(rows.size()),
+      queries_(queries),
+      dim_(rows.dim()),
+      query_dim_(query_dim) {
+  for (std::size_t j = 0; j < rows.size(); ++j) {
+    rows.row(j, std::span(left_).subspan(j * dim_, dim_));
+    rows.tail(j, std::span(tail_).subspan(j * dim_, dim_));
+    bounds_[j] = rows.bound(j);
+    query_[j] = queries.size() == query_dim ? 0 : rows.group(j);
+  }
+}
+
+RankOneConstraints RankOneDifferences::constraints() const {
+  return {.left = left_,
+          .right = queries_,
+          .left_dim = dim_,
+          .right_dim = query_dim_,
+          .query = query_,
+          .bounds = bounds_,
+          .left_tail = tail_};
+}
+
 NuclearMargin nuclear_margin(const TokenDifferences& rows, std::span<const double> queries,
                              std::size_t query_dim, const NuclearMarginOptions& options) {
-  const std::size_t dim = rows.dim();
-  std::vector<double> left(rows.size() * dim), tail(left.size()), bounds(rows.size());
-  std::vector<std::size_t> query(rows.size());
-  for (std::size_t j = 0; j < rows.size(); ++j) {
-    rows.row(j, std::span(left).subspan(j * dim, dim));
-    rows.tail(j, std::span(tail).subspan(j * dim, dim));
-    bounds[j] = rows.bound(j);
-    query[j] = queries.size() == query_dim ? 0 : rows.group(j);
-  }
-  return nuclear_margin({.left = left,
-                         .right = queries,
-                         .left_dim = dim,
-                         .right_dim = query_dim,
-                         .query = query,
-                         .bounds = bounds,
-                         .left_tail = tail},
-                        options);
+  return nuclear_margin(RankOneDifferences(rows, queries, query_dim).constraints(), options);
 }
 
 }  // namespace attractor::solve

@@ -28,6 +28,7 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "attractor/solve/constraints.hpp"
 #include "attractor/solve/nuclear/nuclear_certificate.hpp"
@@ -42,6 +43,22 @@ struct NuclearMarginOptions {
 /// Entries are finite. Without rows, or with no bound above 0, W = 0.
 NuclearMargin nuclear_margin(const RankOneConstraints& constraints,
                              const NuclearMarginOptions& options = {});
+/// Rows of rank one of differences of tokens, with a query for each input ([n][query_dim]) or one
+/// for all; holds copies of all but the queries.
+class RankOneDifferences {
+ public:
+  RankOneDifferences(const TokenDifferences& rows, std::span<const double> queries,
+                     std::size_t query_dim);
+  /// Views of this.
+  RankOneConstraints constraints() const;
+
+ private:
+  std::vector<double> left_, tail_, bounds_;
+  std::vector<std::size_t> query_;
+  std::span<const double> queries_;
+  std::size_t dim_, query_dim_;
+};
+
 /// Of differences of tokens, with a query for each input ([n][query_dim]) or one for all.
 NuclearMargin nuclear_margin(const TokenDifferences& rows, std::span<const double> queries,
                              std::size_t query_dim, const NuclearMarginOptions& options = {});

@@ -160,7 +160,8 @@ NuclearMargin Problem::zero() const {
 }
 
 void Problem::report(const Matrix<double>& found_W, const Vector<double>& found_lambda,
-                     NuclearMargin& found) const {
+                     NuclearMargin& found, Schatten norm) const {
+  const bool by_sum = norm == Schatten::nuclear;
   Matrix<Exact> W = unit_ * (left_span_.cast<Exact>() * found_W.cast<Exact>() *
                              right_span_.transpose().cast<Exact>());
   if (const Exact scale = feasible_scale(whole_rows(), W); scale < kInfinity) W *= scale;
@@ -173,8 +174,8 @@ void Problem::report(const Matrix<double>& found_W, const Vector<double>& found_
   const Vectorised vectors(rows_, left_tail_);
   MarginProof proof(vectors);
   const Exact missing = proof.feasible_scale({flat.data(), static_cast<std::size_t>(flat.size())});
-  found.upper =
-      missing < kInfinity ? rounded_up(primal.sum * missing * (1 + 2 * kRoundoff)) : kInfinity;
+  const Exact above = by_sum ? primal.sum : primal.first;
+  found.upper = missing < kInfinity ? rounded_up(above * missing * (1 + 2 * kRoundoff)) : kInfinity;
 
   std::vector<Multiplier> lambda;
   for (std::size_t k = 0; k < kept_.size(); ++k) {
@@ -184,9 +185,11 @@ void Problem::report(const Matrix<double>& found_W, const Vector<double>& found_
   }
   const Combination sum = proof.combine(lambda);
   const Matrix<Exact> S = Eigen::Map<const Rows<Exact>>(sum.rows.data(), W.rows(), W.cols());
-  found.lower = sum.lower_bound(spectrum(S).first);
+  const Spectrum dual = spectrum(S);
+  found.lower = sum.lower_bound(by_sum ? dual.first : dual.sum);
   found.relative_gap = relative_gap(found.upper, found.lower);
-  found.norm = std::max(static_cast<double>(primal.values.sum()), found.lower);
+  const Exact size = by_sum ? primal.values.sum() : primal.values[0];
+  found.norm = std::max(static_cast<double>(size), found.lower);
 }
 
 void Problem::report_farkas(std::span<const Multiplier> farkas, NuclearMargin& found) const {

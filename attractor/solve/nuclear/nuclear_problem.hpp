@@ -49,6 +49,9 @@ class Vectorised : public Constraints {
   const Rows<double>& left_tail_;
 };
 
+// Which norm of singular values is minimised: their sum or the largest.
+enum class Schatten { nuclear, spectral };
+
 // The user's rows; those of them that are not zero, with unit g and z in the coordinates of their
 // spans and bounds of at most 1; and the way back.
 class Problem {
@@ -67,7 +70,8 @@ class Problem {
   // The result W = 0.
   NuclearMargin zero() const;
   // Writes W, lambda and all that follows from them.
-  void report(const Matrix<double>& W, const Vector<double>& lambda, NuclearMargin& found) const;
+  void report(const Matrix<double>& W, const Vector<double>& lambda, NuclearMargin& found,
+              Schatten norm = Schatten::nuclear) const;
   void report_farkas(std::span<const Multiplier> farkas, NuclearMargin& found) const;
 
  private:
