@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/named.hpp"
 
 namespace attractor::models {
 namespace {
