@@ -1,6 +1,7 @@
 #include "attractor/training/descent_flow.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 
 #include "attractor/training/kinks/standstill.hpp"
@@ -15,17 +16,30 @@ double signed_power(double x, double power) {
   return std::copysign(std::pow(std::abs(x), power), x);
 }
 
+std::optional<AveragedGradient> averages_of(const Objective& objective,
+                                            const DescentOptions& options) {
+  if (!averages_gradients(options.rule)) return std::nullopt;
+  const bool adam = options.rule == Update::adam;
+  return AveragedGradient(objective, {.rule = options.rule,
+                                      .beta1 = adam ? options.beta1 : options.momentum,
+                                      .beta2 = options.beta2,
+                                      .epsilon = options.epsilon});
+}
+
 }  // namespace
 
 DescentFlow::DescentFlow(const Objective& objective, const DescentOptions& options)
     : objective_(objective),
       options_(options),
-      space_(objective.dim() * (options.momentum > 0 ? 2 : 1)),
+      averages_(averages_of(objective, options)),
+      space_(averages_ ? objective.dim() + averages_->size()
+                       : objective.dim() * (options.momentum > 0 ? 2 : 1)),
       sliding_(objective) {}
 
 std::vector<double> DescentFlow::state(std::span<const double> weights) const {
   std::vector<double> state(space_.dim(), 0.0);
   std::copy(weights.begin(), weights.end(), state.begin());
+  if (averages_) averages_->start(std::span(state).subspan(objective_.dim()));
   if (options_.mirror != 2)
     for (const Block& b : objective_.blocks())
       for (std::size_t k = b.begin; k < b.begin + b.size && b.name != "v"; ++k)
@@ -76,6 +90,10 @@ void DescentFlow::velocity(double log_unit, std::span<double> out) const {
       case Update::polyak:
         factor = std::exp(log_unit + scale + polyak);
         break;
+      case Update::adam:
+      case Update::sign:
+      case Update::muon:
+        assert(false);  // average() moves these
     }
     for (std::size_t j = b.begin; j < b.begin + b.size; ++j)
       out[j] = length > 0 ? factor * evaluation_.descent[j] : 0.0;
@@ -85,6 +103,7 @@ void DescentFlow::velocity(double log_unit, std::span<double> out) const {
 void DescentFlow::drift(std::span<const double> state, double log_unit,
                         std::span<double> out) const {
   look(state);
+  if (averages_) return average(state, log_unit, out);
   const std::size_t dim = objective_.dim();
   velocity(log_unit, out.first(dim));
   if (pieces()) slide(state, log_unit, out);
@@ -94,6 +113,27 @@ void DescentFlow::drift(std::span<const double> state, double log_unit,
     out[j] += options_.momentum * u;
     out[dim + j] = (out[j] - u) / options_.step;
   }
+}
+
+// The averages take whole steps: their drift is what one of them changes.
+void DescentFlow::average(std::span<const double> state, double log_unit,
+                          std::span<double> out) const {
+  const std::size_t dim = objective_.dim();
+  const auto kept = state.subspan(dim);
+  kept_.resize(kept.size());
+  averages_->advance(evaluation_, kept, kept_, out.first(dim));
+  const double unit = std::exp(log_unit);
+  for (std::size_t j = 0; j < dim; ++j) out[j] *= unit;
+  for (std::size_t j = 0; j < kept.size(); ++j)
+    out[dim + j] = unit * (kept_[j] - kept[j]) / options_.step;
+}
+
+void DescentFlow::drift_at(const flow::Time& now, std::span<const double> state, double log_unit,
+                           std::span<double> out) const {
+  drift(state, log_unit, out);
+  if (options_.decay == 0) return;
+  const double factor = std::pow(1 + std::round(now.value() / options_.step), -options_.decay);
+  for (std::size_t j = 0; j < objective_.dim(); ++j) out[j] *= factor;
 }
 
 double DescentFlow::fitting_log_unit(std::span<const double> state, double present) const {

@@ -161,7 +161,9 @@ std::optional<Series> norm_guide(const SelectRecord& r, const Clock& clock, cons
       p.mirror == 2 && trained.attention != training::AttentionPart::factors && drawable(norms);
   const bool known = r.svm && r.svm->status == solve::MarginStatus::optimal && !trained.head &&
                      training::is_margin_loss(p.loss);
-  if (!plain || p.optimizer == Optimizer::polyak || (!normalised && !known)) return std::nullopt;
+  const bool other = p.optimizer == Optimizer::polyak || p.decay > 0 ||
+                     training::averages_gradients(descent_options(p).rule);
+  if (!plain || other || (!normalised && !known)) return std::nullopt;
   Series guide = curve(report::kInk, 1.2);
   guide.dashed = true;
   guide.title = normalised ? "step × t" : fmt::format("slope |{}^{{mm}}|", attention_name(r));
@@ -190,6 +192,7 @@ std::optional<PageFigure> norm_figure(const SelectRecord& r) {
   if (std::optional<Series> guide = norm_guide(r, clock, series.front()))
     series.push_back(std::move(*guide));
   const bool theory = r.setup.mirror == 2 && training::is_margin_loss(r.setup.loss) &&
+                      !training::averages_gradients(descent_options(r.setup).rule) &&
                       (trained.attention == training::AttentionPart::prompt ||
                        trained.attention == training::AttentionPart::weights);
   const char* caption =

@@ -77,6 +77,23 @@ void add_margin(const SelectRecord& r, Json& json) {
   json["rivals"] = exists ? tokens_json(r.svm->rivals) : Json::array();
 }
 
+void add_margins(const SelectRecord& r, Json& json) {
+  if (!r.margins) return;
+  json["margins"] = Json::array();
+  for (const training::MarginApproach& n : r.margins->norms) {
+    Json row = margin_json(n.svm);
+    row["norm_name"] = n.norm;
+    row["cosine"] = number(n.cosine);
+    row["extrapolated_cosine"] = number(n.far_cosine);
+    row["share"] = number(n.share);
+    row["share_error"] = number(n.error);
+    row["approached"] = n.approached;
+    row["left"] = n.left;
+    json["margins"].push_back(std::move(row));
+  }
+  json["approached_margin"] = r.trained ? Json(r.margins->verdict) : Json(nullptr);
+}
+
 void add_joint(const SelectRecord& r, Json& json) {
   if (!r.label) return;
   const bool feasible = r.label->svm.status != solve::MarginStatus::infeasible;
@@ -205,6 +222,7 @@ Json select_values(const SelectRecord& r) {
   json["log10_excess"] = number(r.log10_excess);
   json["selected"] = r.selected;
   add_margin(r, json);
+  add_margins(r, json);
   add_joint(r, json);
   add_weights(r, json);
   json["softmax_min"] = number(r.softmax_min);

@@ -39,12 +39,16 @@ std::string trained_words(const SelectSetup& p) {
 std::string optimizer_words(const SelectSetup& p) {
   std::string words = p.mirror == 2 ? "gradient" : fmt::format("ℓ^{{{:.4g}}} mirror", p.mirror);
   if (p.optimizer == Optimizer::flow) return words + " flow";
+  if (p.optimizer == Optimizer::adam) return "Adam";
+  const std::string moved = p.momentum > 0 ? " with momentum" : "";
+  if (p.optimizer == Optimizer::muon) return "Muon" + moved;
+  if (p.optimizer == Optimizer::sign) return "sign descent" + moved;
   if (p.optimizer == Optimizer::ngd || p.optimizer == Optimizer::published)
     words = "normalised " + words;
   words += " descent";
   if (p.optimizer == Optimizer::published) words += " as published";
   if (p.optimizer == Optimizer::polyak) words += " with Polyak's step";
-  return p.momentum > 0 ? words + " with momentum" : words;
+  return words + moved;
 }
 
 std::string optimality_words(const MaxMargin& svm) {

@@ -69,6 +69,24 @@ void add_margin(const SelectRecord& r, Lines& text) {
             fmt::format("margin {:.12g}, cosine {:.12g}", r.relaxed->margin(), r.relaxed_cosine));
 }
 
+// One row for each norm: its margin, and how far the run is from it.
+void add_margins(const SelectRecord& r, Lines& text) {
+  if (!r.margins) return;
+  for (const training::MarginApproach& n : r.margins->norms) {
+    std::string words = n.svm.feasible()
+                            ? fmt::format("{:.12g}, gap {:.1g}", n.svm.margin(), n.svm.relative_gap)
+                            : "infeasible";
+    if (n.svm.feasible() && r.trained)
+      words += fmt::format("; cosine {:.9f}, extrapolated {:.9f}, share of it {:.6f} ± {:.1g}{}",
+                           n.cosine, n.far_cosine, n.share, n.error,
+                           n.approached ? ": approached"
+                           : n.left     ? ""
+                                        : ": open");
+    add_row(text, "margin " + n.norm, words);
+  }
+  if (!r.margins->verdict.empty()) add_row(text, "training approaches", r.margins->verdict);
+}
+
 void add_exact(const SelectRecord& r, Lines& text) {
   const solve::ExactMargin& exact = *r.exact;
   if (!exact.proved) return add_row(text, "exact check", "not proved: " + exact.why_not);
@@ -112,6 +130,7 @@ std::string words(const SelectRecord& r) {
   if (r.trained) add_training(r, text);
   add_row(text, "selected tokens", fmt::format("{}", fmt::join(r.selected, " ")));
   if (r.svm) add_margin(r, text);
+  add_margins(r, text);
   if (r.label && r.label->svm.status != solve::MarginStatus::infeasible)
     add_row(text, "label margin",
             fmt::format("{:.12g}, cosine of v {:.12g}", r.label->margin(), r.head_cosine));
@@ -145,7 +164,7 @@ std::string not_delivered(const SelectRecord& r) {
         "start where softmax has saturated");
   if (!r.svm) return "";
   const bool may_ask =
-      !r.exact && r.setup.mirror == 2 &&
+      !r.exact && margin_norm(r.setup).euclidean() &&
       training::Trained(r.setup.train).attention == training::AttentionPart::prompt;
   if (!r.svm->feasible()) {
     if (r.trained)

@@ -149,11 +149,13 @@ void solve_relaxed(const training::AttSvm& svm, SelectRecord& r) {
   r.relaxed_cosine = r.relaxed->feasible() ? cosine(r.attention, r.relaxed->solution) : kNan;
 }
 
-// -grad L with respect to p or W, as a direction; for K and Q, how W = K Q^T moves.
-std::vector<double> velocity(const Objective& objective, const SelectRecord& r,
-                             const Evaluation& e) {
+// -grad L with respect to p or W, as a direction, or what the method makes of it (move_now, if not
+// empty); for K and Q, how W = K Q^T moves.
+std::vector<double> velocity(const Objective& objective, const SelectRecord& r, const Evaluation& e,
+                             const std::vector<double>& move_now) {
   const Block& first = objective.blocks()[0];
-  const auto d = first.of(e.descent);
+  const std::vector<double>& all = move_now.empty() ? e.descent : move_now;
+  const auto d = first.of(all);
   if (objective.trained().attention != AttentionPart::factors) {
     std::vector<double> move(d.begin(), d.end());
     const double q = r.setup.mirror;
@@ -165,10 +167,10 @@ std::vector<double> velocity(const Objective& objective, const SelectRecord& r,
     return move;
   }
   std::vector<double> ahead = r.weights;
-  const double scale = norm(std::span(e.descent).first(first.size * 2));
+  const double scale = norm(std::span(all).first(first.size * 2));
   if (scale == 0) return {};
   const double step = 1e-6 * norm(std::span(r.weights).first(first.size * 2)) / scale;
-  for (std::size_t k = 0; k < first.size * 2; ++k) ahead[k] += step * e.descent[k];
+  for (std::size_t k = 0; k < first.size * 2; ++k) ahead[k] += step * all[k];
   std::vector<double> move = objective.attention_weights(ahead);
   for (std::size_t k = 0; k < move.size(); ++k) move[k] -= r.attention[k];
   return move;
@@ -230,12 +232,25 @@ training::Basins basins_of(const Objective& objective, const training::AttSvm& s
                      [&](const BasinProgress& so_far) { pieces.follow("basins", so_far); });
 }
 
-void solve_margins(const Objective& objective, const Evaluation& e, Pieces& pieces,
-                   const Context& context, SelectRecord& r) {
+// All norms, and which of them the weights of the run approach.
+training::MarginVerdict compare_norms(const Objective& objective, const Training* run,
+                                      const SelectRecord& r) {
+  training::Trail trail;
+  if (run)
+    for (const Moment& at : run->moments())
+      trail.push_back(objective.attention_weights(at.weights));
+  std::vector<training::MarginNorm> norms = training::margin_norms(objective.trained().attention);
+  if (r.setup.mirror != 2) norms.push_back(margin_norm(r.setup));
+  return training::compare_margins(objective, r.selected, r.head, trail, r.setup.margins_within,
+                                   norms);
+}
+
+void solve_margins(const Objective& objective, const Evaluation& e, const Training* run,
+                   Pieces& pieces, const Context& context, SelectRecord& r) {
   solve_label_margin(objective, e, r);
   if (objective.trained().attention == AttentionPart::none) return;
   const SelectSetup& p = r.setup;
-  const training::AttSvm svm(objective, p.mirror);
+  const training::AttSvm svm(objective, margin_norm(p));
   std::vector<bool> relaxed;
   if (!p.relaxed.empty()) {
     relaxed.assign(r.problem.inputs, false);
@@ -244,8 +259,13 @@ void solve_margins(const Objective& objective, const Evaluation& e, Pieces& piec
   r.svm = svm.solve(r.selected, r.head, relaxed);
   if (p.exact) r.exact = svm.prove(*r.svm, r.head);
   r.cosine = r.svm->feasible() ? cosine(r.attention, r.svm->solution) : kNan;
+  const bool averaged = run && training::averages_gradients(descent_options(p).rule);
   r.velocity_cosine =
-      r.trained && r.svm->feasible() ? cosine(velocity(objective, r, e), r.svm->solution) : kNan;
+      r.trained && r.svm->feasible()
+          ? cosine(velocity(objective, r, e, averaged ? run->move() : std::vector<double>{}),
+                   r.svm->solution)
+          : kNan;
+  if (p.margins == MarginsAsked::all) r.margins = compare_norms(objective, run, r);
   solve_relaxed(svm, r);
   if (p.local)
     r.local = pieces.get("local", [&] { return find_local(objective, svm, context, r); });
@@ -274,7 +294,7 @@ void train_others(const Objective& objective, Pieces& pieces, const Context& con
                   SelectRecord& r) {
   if (r.setup.starts.empty()) return;
   const Context no_checkpoints{.stop = context.stop, .report = context.report};
-  const training::AttSvm svm(objective, r.setup.mirror);
+  const training::AttSvm svm(objective, margin_norm(r.setup));
   const auto train = [&](const std::vector<double>& start) -> std::optional<OtherStart> {
     Training run(r.setup, objective, no_checkpoints, start);
     run.run();
@@ -454,7 +474,7 @@ SelectRecord run_select(const SelectSetup& p, training::Problem problem, const C
   observe_attention(e, r.problem.tokens, r.selected, end);
   r.softmax_min = end.softmax_min;
   if (r.status != flow::Status::interrupted) {
-    solve_margins(objective, e, pieces, context, r);
+    solve_margins(objective, e, run ? &*run : nullptr, pieces, context, r);
     r.leads = final_leads(r, objective);
     train_others(objective, pieces, context, r);
     if (context.stopped()) {

@@ -12,6 +12,7 @@
 #include "attractor/solve/exact/exact_margin.hpp"
 #include "attractor/training/margins/basins.hpp"
 #include "attractor/training/margins/choices.hpp"
+#include "attractor/training/margins/margin_approach.hpp"
 #include "attractor/training/margins/max_margin.hpp"
 #include "attractor/training/margins/regularisation_path.hpp"
 
@@ -65,7 +66,8 @@ struct SelectRecord {
 
   std::optional<training::MaxMargin> svm{};      // of the selected tokens
   std::optional<training::MaxMargin> relaxed{};  // joint training: with non-support inputs relaxed
-  std::optional<training::LabelMargin> label{};  // v trained on labels +1, -1
+  std::optional<training::MarginVerdict> margins{};  // all norms, if asked for
+  std::optional<training::LabelMargin> label{};      // v trained on labels +1, -1
   double cosine = 0, relaxed_cosine = 0, head_cosine = 0;
   /// Cosine of the present velocity to the solution: it gets there long before the weights do.
   double velocity_cosine = 0;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -24,15 +25,28 @@ void add_optimiser(SelectSetup& p, ParameterList& l) {
   l.group("Optimiser");
   l.add("optimizer", p.optimizer,
         "gd: step * grad; ngd: grad / |grad|, exact; published: grad / (|grad| + epsilon); polyak: "
-        "(L - L*) grad / |grad|^2; flow: dw/dt = -grad up to 10^log10-time");
-  l.add("step", p.step, "step of gd, ngd and published; factor of polyak").above(0, 1e6);
+        "(L - L*) grad / |grad|^2; flow: dw/dt = -grad up to 10^log10-time; adam; sign: of every "
+        "entry; muon: the orthogonal factor of W's gradient");
+  l.add("step", p.step, "length of a step; factor of polyak").above(0, 1e6);
   l.add("steps", p.steps, "number of steps").within(1, 1e9);
-  l.add("momentum", p.momentum, "heavy ball: part of the last move that is kept (not for flow)")
+  l.add("decay", p.decay, "steps shrink: the k-th one is step / k^decay (not for flow)")
+      .within(0, 1);
+  l.add("momentum", p.momentum,
+        "heavy ball: part of the last move that is kept (not for flow); sign, muon: part of the "
+        "last mean gradient")
       .within(0, 0.999999);
+  l.add("beta1", p.beta1, "adam: part of the mean gradient that a step keeps")
+      .within(0, 0.999999)
+      .used_by("optimizer", {"adam"});
+  l.add("beta2", p.beta2, "adam: part of the mean square that a step keeps")
+      .within(0, 0.9999999)
+      .used_by("optimizer", {"adam"});
   l.add("mirror", p.mirror,
         "mirror descent with potential |w|_q^q / q on the attention weights; 2: none")
       .within(1.05, 20);
-  l.add("epsilon", p.epsilon, "published: added to the gradient's norm").within(0, 1);
+  l.add("epsilon", p.epsilon,
+        "published: added to the gradient's norm; adam: to the root of the mean square")
+      .within(0, 1);
   l.add("epsilon-v", p.epsilon_v, "the same for v").within(0, 1);
   l.add("log10-time", p.log10_time, "flow: log10 of the end time").within(-10, 1e6);
   l.add("tolerance", p.tolerance, "flow: error of the weights, relative to max(1, their norm)")
@@ -51,6 +65,12 @@ void add_theory(SelectSetup& p, ParameterList& l) {
   l.add("relaxed", p.relaxed, "with choice: inputs whose margin may be 0 instead of 1")
       .within(0, 1e9)
       .allow("inputs, like 0,3");
+  l.add("margins", p.margins,
+        "own: the norm that the optimiser is known to prefer; all: l_2, l_inf, l_1 of p, and the "
+        "nuclear and spectral norm of W, and which of them the direction approaches");
+  l.add("margins-within", p.margins_within,
+        "margins: share of the best margin that may be missing where a norm is approached")
+      .above(0, 0.5);
   l.add("local", p.local,
         "find all token choices that training can end with (locally optimal ones)");
   l.add("local-limit", p.local_limit,
@@ -80,11 +100,50 @@ void add_theory(SelectSetup& p, ParameterList& l) {
         "Euclidean norm)");
 }
 
+void check_optimiser(const SelectSetup& p) {
+  const training::Trained trained(p.train);
+  if (p.optimizer == Optimizer::flow && p.momentum > 0)
+    throw Error("momentum needs steps; the flow has none: use gd, ngd or published");
+  if (p.optimizer == Optimizer::flow && p.decay > 0)
+    throw Error("decay shrinks steps; the flow has none: use gd, ngd, adam, sign or muon");
+  if (p.optimizer == Optimizer::adam && p.momentum > 0)
+    throw Error("adam averages gradients by beta1; momentum is for gd, ngd, sign and muon");
+  if (p.optimizer == Optimizer::adam && p.beta1 * p.beta1 > p.beta2)
+    throw Error(
+        fmt::format("adam with beta1 {} and beta2 {} takes steps without bound as gradients fall; "
+                    "allowed: beta1^2 up to beta2",
+                    p.beta1, p.beta2));
+  if (training::averages_gradients(descent_options(p).rule) && p.mirror != 2)
+    throw Error("adam, sign and muon have geometries of their own; mirror is for gd, ngd and flow");
+  const bool matrix = trained.attention == training::AttentionPart::weights ||
+                      trained.attention == training::AttentionPart::factors;
+  if (p.optimizer == Optimizer::muon && (!matrix || trained.head))
+    throw Error(
+        fmt::format("muon orthogonalises matrices; train {} has a vector: train W or KQ, or use "
+                    "sign or adam",
+                    name(p.train)));
+}
+
 }  // namespace
 
 std::span<const std::string_view> names(Optimizer) {
-  static constexpr std::string_view kNames[] = {"gd", "ngd", "published", "polyak", "flow"};
+  static constexpr std::string_view kNames[] = {"gd",   "ngd",  "published", "polyak",
+                                                "flow", "adam", "sign",      "muon"};
   return kNames;
+}
+
+std::span<const std::string_view> names(MarginsAsked) {
+  static constexpr std::string_view kNames[] = {"own", "all"};
+  return kNames;
+}
+
+training::MarginNorm margin_norm(const SelectSetup& p) {
+  const training::AttentionPart part = training::Trained(p.train).attention;
+  if (part == training::AttentionPart::factors) return training::natural_norm(part);
+  if (p.optimizer == Optimizer::adam || p.optimizer == Optimizer::sign) return {.power = kInfinity};
+  if (p.optimizer == Optimizer::muon) return {.of = training::MarginNorm::Of::spectral};
+  if (p.mirror != 2) return {.power = p.mirror};
+  return training::natural_norm(part);
 }
 
 ParameterList list(SelectSetup& p) {
@@ -97,17 +156,16 @@ ParameterList list(SelectSetup& p) {
       .allow("a file, a directory or example:NAME")
       .first();
   for (const auto add : {add_model, add_optimiser, add_theory}) add(p, l);
-  l.short_help({"train", "loss", "optimizer", "step", "steps", "log10-time", "choice", "local",
-                "basins", "path", "exact"});
+  l.short_help({"train", "loss", "optimizer", "step", "steps", "log10-time", "choice", "margins",
+                "local", "basins", "path", "exact"});
   return l;
 }
 
 void check(const SelectSetup& p) {
   SelectSetup copy = p;
   check_values(list(copy));
+  check_optimiser(p);
   const training::Trained trained(p.train);
-  if (p.optimizer == Optimizer::flow && p.momentum > 0)
-    throw Error("momentum needs steps; the flow has none: use gd, ngd or published");
   if (p.optimizer == Optimizer::polyak && (trained.head || !training::is_margin_loss(p.loss)))
     throw Error(
         "polyak needs the least loss, which is known for a margin loss with v frozen only: choose "
@@ -122,12 +180,17 @@ void check(const SelectSetup& p) {
     throw Error("relaxed needs choice: training finds out itself which inputs are relaxed");
   const bool bends = trained.attention == training::AttentionPart::prompt ||
                      trained.attention == training::AttentionPart::weights;
-  if (!p.path.empty() && (!bends || p.mirror != 2))
-    throw Error("a regularisation path is for p or W (and v), without mirror");
+  const bool euclidean = margin_norm(p).euclidean();
+  if (!p.path.empty() && (!bends || !euclidean))
+    throw Error(
+        "a regularisation path is for p or W (and v), without mirror and not of adam, sign or "
+        "muon");
   if (p.path_cone > 0 && (p.path.empty() || p.choice.empty() || trained.head))
     throw Error("path-cone needs path and choice, and v frozen");
-  if (p.basins && (!bends || trained.head || p.mirror != 2))
-    throw Error("basins are for p or W, with v frozen and without mirror");
+  if (p.basins && (!bends || trained.head || !euclidean))
+    throw Error(
+        "basins are those of the gradient flow of p or W, with v frozen: without mirror, adam, "
+        "sign and muon");
   for (std::size_t k = 0; k < p.path.size(); ++k)
     if (const double radius = p.path.values[k]; !(radius > (k == 0 ? 0 : p.path.values[k - 1])))
       throw Error(
@@ -136,7 +199,10 @@ void check(const SelectSetup& p) {
                       radius));
   if (!p.starts.empty() && (p.train != training::Train::p || !p.choice.empty()))
     throw Error("starts are for training p alone; leave out choice, or give one p0");
-  if (p.exact && (trained.attention != training::AttentionPart::prompt || p.mirror != 2))
+  if (p.margins == MarginsAsked::all && trained.attention == training::AttentionPart::none)
+    throw Error("margins of attention need trained attention; with train v there are none");
+  if (p.exact &&
+      (trained.attention != training::AttentionPart::prompt || !margin_norm(p).euclidean()))
     throw Error("exact checks the Euclidean margin of p only");
 }
 
@@ -150,12 +216,18 @@ training::DescentOptions descent_options(const SelectSetup& p) {
   const Update rule = p.optimizer == Optimizer::ngd         ? Update::normalised
                       : p.optimizer == Optimizer::published ? Update::published
                       : p.optimizer == Optimizer::polyak    ? Update::polyak
+                      : p.optimizer == Optimizer::adam      ? Update::adam
+                      : p.optimizer == Optimizer::sign      ? Update::sign
+                      : p.optimizer == Optimizer::muon      ? Update::muon
                                                             : Update::gradient;
   return {.rule = rule,
           .epsilon = p.epsilon,
           .head_epsilon = p.epsilon_v,
           .momentum = p.momentum,
+          .beta1 = p.beta1,
+          .beta2 = p.beta2,
           .step = p.step,
+          .decay = p.decay,
           .mirror = p.mirror,
           .flows = p.optimizer == Optimizer::flow,
           .rest_distance = std::clamp(10 * p.tolerance, 1e-7, 1e-5)};

@@ -7,12 +7,16 @@
 
 #include "attractor/lab/parameter.hpp"
 #include "attractor/training/descent_flow.hpp"
+#include "attractor/training/margins/margin_norm.hpp"
 #include "attractor/training/objective.hpp"
 
 namespace attractor::lab {
 
-enum class Optimizer { gd, ngd, published, polyak, flow };
+enum class Optimizer { gd, ngd, published, polyak, flow, adam, sign, muon };
 std::span<const std::string_view> names(Optimizer);
+
+enum class MarginsAsked { own, all };
+std::span<const std::string_view> names(MarginsAsked);
 
 struct SelectSetup {
   ProblemInput data;
@@ -25,15 +29,19 @@ struct SelectSetup {
   Optimizer optimizer = Optimizer::ngd;
   double step = 0.1;
   std::uint64_t steps = 1000;
+  double decay = 0;  // the k-th step is step k^-decay
   double momentum = 0, mirror = 2;
+  double beta1 = 0.9, beta2 = 0.999;        // adam
   double epsilon = 1e-9, epsilon_v = 1e-9;  // published: added to the norm of the gradient
   double log10_time = 100;                  // flow: end time
   double tolerance = 1e-10;                 // flow
   std::uint64_t outputs = 200;              // rows of the record
   Rows starts;                              // further starts of p
 
-  Numbers choice, relaxed;  // tokens, one for each input; inputs
-  bool local = false;       // find all locally optimal choices
+  Numbers choice, relaxed;                   // tokens, one for each input; inputs
+  MarginsAsked margins = MarginsAsked::own;  // all: which of them does training approach?
+  double margins_within = 0.01;              // of the best margin
+  bool local = false;                        // find all locally optimal choices
   std::uint64_t local_limit = 100'000;
   bool basins = false;  // map which start ends where
   std::uint64_t basins_side = 41, basins_samples = 1000;
@@ -52,6 +60,8 @@ void check(const SelectSetup& p);
 std::string command(const SelectSetup& p);
 
 training::DescentOptions descent_options(const SelectSetup& p);
+/// The norm that the optimiser is known to prefer.
+training::MarginNorm margin_norm(const SelectSetup& p);
 /// Whole numbers below `bound`; throws Error naming the entry. what: for messages.
 std::vector<std::size_t> indices(const Numbers& list, std::size_t bound, const std::string& what);
 

@@ -106,6 +106,13 @@ void Training::run() {
   see_state();
 }
 
+std::vector<double> Training::move() const {
+  std::vector<double> drift(progress_.state.size());
+  flow_.drift(progress_.state, 0, drift);
+  drift.resize(objective_.dim());
+  return drift;
+}
+
 void Training::see_state() {
   objective_.evaluate(weights(), evaluation_);
   lock_in_.see(evaluation_.chosen, progress_.time);

@@ -51,6 +51,8 @@ class Training {
   flow::Status status() const { return status_; }
   const flow::Progress& progress() const { return progress_; }
   std::vector<double> weights() const { return flow_.weights(progress_.state); }
+  /// How the method moves the weights now.
+  std::vector<double> move() const;
   const std::vector<Moment>& moments() const { return moments_; }
   const std::vector<flow::Time>& lock_in() const { return lock_in_.since; }
   /// A flow that ended at a minimum of finite norm.

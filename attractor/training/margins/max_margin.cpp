@@ -1,5 +1,7 @@
 #include "attractor/training/margins/max_margin.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -12,6 +14,8 @@
 #include "attractor/solve/enclosed_sum.hpp"
 #include "attractor/solve/lp_margin.hpp"
 #include "attractor/solve/nuclear/nuclear_margin.hpp"
+#include "attractor/solve/nuclear/spectral_margin.hpp"
+#include "attractor/solve/polyhedral_margin.hpp"
 #include "attractor/space/space.hpp"
 
 namespace attractor::training {
@@ -56,11 +60,18 @@ void take_bounds(const Result& answer, MaxMargin& result) {
 
 bool MaxMargin::proved_infeasible() const { return !feasible() && lower == kInfinity; }
 
-AttSvm::AttSvm(const Objective& objective, double power) : objective_(objective), power_(power) {
+AttSvm::AttSvm(const Objective& objective, double power)
+    : AttSvm(objective, power == 2 ? natural_norm(objective.trained().attention)
+                                   : MarginNorm{.power = power}) {}
+
+AttSvm::AttSvm(const Objective& objective, MarginNorm norm) : objective_(objective), norm_(norm) {
   const Problem& p = objective.problem();
   const AttentionPart part = objective.trained().attention;
   if (part == AttentionPart::none) throw Error("without trained attention there is no Att-SVM");
   if (part == AttentionPart::prompt) {
+    if (norm.of != MarginNorm::Of::entries)
+      throw Error(
+          fmt::format("p is a vector and has no {} norm; train W, or K and Q", name(norm, false)));
     if (!p.weights.empty()) keys_ = keys(p);
     return;
   }
@@ -70,7 +81,7 @@ AttSvm::AttSvm(const Objective& objective, double power) : objective_(objective)
   const PivotedQr qr(z.transpose());
   query_dim_ = p.dim;
   coordinates_.assign(objective.given_queries().begin(), objective.given_queries().end());
-  if (qr.rank() == d || power != 2) return;  // an l_q norm knows its own coordinates only
+  if (qr.rank() == d || !norm.euclidean()) return;  // an l_q norm knows its own coordinates only
   const Eigen::MatrixXd basis = qr.span();
   query_dim_ = static_cast<std::size_t>(basis.cols());
   basis_.resize(p.dim * query_dim_);
@@ -97,8 +108,14 @@ AttSvm::Point AttSvm::solve_rows(const solve::Constraints& rows, MaxMargin& resu
     result.support = result.feasible() ? std::move(answer.support) : std::move(answer.farkas);
     result.solution = std::move(solution);
   };
-  if (power_ != 2) {
-    solve::LpMargin answer = solve::lp_margin(rows, {.p = power_});
+  if (norm_.power != 2) {
+    using solve::PolyhedralNorm;
+    const bool largest = norm_.power == kInfinity;
+    solve::LpMargin answer =
+        largest || norm_.power == 1
+            ? solve::polyhedral_margin(
+                  rows, {.norm = largest ? PolyhedralNorm::largest : PolyhedralNorm::sum})
+            : solve::lp_margin(rows, {.p = norm_.power});
     take(answer, answer.w);
     return {result.solution.begin(), result.solution.end()};
   }
@@ -109,17 +126,22 @@ AttSvm::Point AttSvm::solve_rows(const solve::Constraints& rows, MaxMargin& resu
   return point;
 }
 
-AttSvm::Point AttSvm::solve_nuclear(MaxMargin& result) const {
+AttSvm::Point AttSvm::solve_schatten(MaxMargin& result) const {
   const Problem& p = objective_.problem();
   const solve::TokenDifferences rows(p.x, p.tokens, p.dim,
                                      {.chosen = result.chosen, .relaxed = result.relaxed});
-  solve::NuclearMargin answer = solve::nuclear_margin(rows, objective_.given_queries(), p.dim);
+  const bool nuclear = norm_.of == MarginNorm::Of::nuclear;
+  solve::NuclearMargin answer =
+      nuclear ? solve::nuclear_margin(rows, objective_.given_queries(), p.dim)
+              : solve::spectral_margin(rows, objective_.given_queries(), p.dim);
   take_bounds(answer, result);
   const std::vector<double>& multipliers = result.feasible() ? answer.multipliers : answer.farkas;
   for (std::size_t j = 0; j < multipliers.size(); ++j)
     if (multipliers[j] > 0) result.support.push_back({j, multipliers[j]});
   result.solution = std::move(answer.W);
   result.rank = answer.rank;
+  if (objective_.trained().attention != AttentionPart::factors)
+    return {result.solution.begin(), result.solution.end()};
   result.factor_rank = p.rank();
   if (result.feasible() && result.rank > p.rank())
     result.reach = norm(std::span(answer.singular_values).first(p.rank())) /
@@ -167,7 +189,7 @@ void AttSvm::compare(const Rows& rows, const Point& point, std::span<const doubl
   result.smallest_slack = proof.smallest_slack(result.solution);
   std::vector<double> margins = proof.margins(point, kRival);
   std::vector<char> is_tight(rows.size(), 0);
-  const bool active_set = power_ == 2 && objective_.trained().attention != AttentionPart::factors;
+  const bool active_set = norm_.euclidean();
   const double within = tight_within(result.relative_gap, active_set);
   for (std::size_t j = 0; j < margins.size() && !tight; ++j)
     is_tight[j] = margins[j] <= rows.bound(j) + within;
@@ -216,8 +238,9 @@ MaxMargin AttSvm::solve(std::vector<std::size_t> chosen, std::span<const double>
   const solve::QueryDifferences rows(p.x, p.tokens, p.dim, objective_.given_queries(), p.dim,
                                      choice);
   Point point;
-  if (part == AttentionPart::factors) {
-    point = solve_nuclear(result);
+  const bool singular = norm_.of != MarginNorm::Of::entries;
+  if (singular) {
+    point = solve_schatten(result);
   } else if (basis_.empty() || !result.relaxed.empty()) {  // no scale moves a point into h = 0
     point = solve_rows(rows, result);
   } else {
@@ -226,8 +249,7 @@ MaxMargin AttSvm::solve(std::vector<std::size_t> chosen, std::span<const double>
     point = expand(point, rows, result);
   }
   finish(rows, point);
-  if (part == AttentionPart::weights && result.feasible())
-    result.rank = rank_of(result.solution, p.dim);
+  if (!singular && result.feasible()) result.rank = rank_of(result.solution, p.dim);
   return result;
 }
 
@@ -247,7 +269,7 @@ bool AttSvm::feasible(std::span<const std::size_t> prefix) const {
 
 solve::ExactMargin AttSvm::prove(MaxMargin& found, std::span<const double> v) const {
   const Problem& p = objective_.problem();
-  if (objective_.trained().attention != AttentionPart::prompt || power_ != 2)
+  if (objective_.trained().attention != AttentionPart::prompt || !norm_.euclidean())
     throw Error("exact arithmetic serves the Euclidean margin of p only");
   const solve::TokenChoice choice{.chosen = found.chosen, .relaxed = found.relaxed};
   solve::HardMargin answer{.status = found.status, .p = found.solution};

@@ -5,7 +5,8 @@
 //   t != alpha_i
 //
 // The norm is the one training prefers: Euclidean (Frobenius for W) for gradient descent, nuclear
-// for W = K Q^T, l_q for mirror descent. Inputs may be relaxed: their bound is 0 instead of 1.
+// for W = K Q^T, l_q for mirror descent, and others (margin_norm.hpp). Inputs may be relaxed: their
+// bound is 0 instead of 1.
 //
 // Tokens whose constraint is tight are alpha's neighbours; alpha is locally optimal if moving
 // weight to any of them costs to first order (for a linear head: each has a smaller score than the
@@ -29,6 +30,7 @@
 #include "attractor/solve/exact/exact_margin.hpp"
 #include "attractor/solve/hard_margin.hpp"
 #include "attractor/solve/margin_proof.hpp"
+#include "attractor/training/margins/margin_norm.hpp"
 #include "attractor/training/objective.hpp"
 
 namespace attractor::training {
@@ -70,8 +72,10 @@ struct MaxMargin {
 
 class AttSvm {
  public:
-  /// power: the l_q norm of mirror descent; 2 for gradient descent. A view of the objective, whose
-  /// attention must be trained.
+  /// A view of the objective, whose attention must be trained. Throws Error if it is a vector p and
+  /// the norm one of matrices.
+  AttSvm(const Objective& objective, MarginNorm norm);
+  /// What gradient descent prefers, or mirror descent with this power.
   explicit AttSvm(const Objective& objective, double power = 2);
 
   /// v: the head's weights that decide which tokens are better; empty: the problem's.
@@ -89,14 +93,14 @@ class AttSvm {
   template <class Use>
   auto with_keys(std::size_t inputs, const solve::TokenChoice& choice, const Use& use) const;
   Point solve_rows(const solve::Constraints& rows, MaxMargin& result) const;
-  Point solve_nuclear(MaxMargin& result) const;
+  Point solve_schatten(MaxMargin& result) const;
   Point expand(const Point& point, const solve::QueryDifferences& rows, MaxMargin& result) const;
   template <class Rows>
   void compare(const Rows& rows, const Point& point, std::span<const double> v, MaxMargin& result,
                const std::vector<std::size_t>* tight = nullptr) const;
 
   const Objective& objective_;
-  double power_;
+  MarginNorm norm_;
   std::vector<double> keys_{};   // of a trained prompt with a W of its own
   std::vector<double> basis_{};  // d x k, orthonormal, spans the queries of a trained W if k < d
   std::vector<double> coordinates_{};  // of the queries in it: n x k or k
