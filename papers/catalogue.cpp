@@ -57,12 +57,16 @@ namespace feasibility { Entry entry(); }
 namespace nonlinear_head { Entry entry(); }
 namespace multi_token { Entry entry(); }
 namespace optimality_certificate { Entry entry(); }
+namespace benign_overfitting { Entry entry(); }
 
 // margins/
 namespace weights_or_factors { Entry entry(); }
 namespace rank { Entry entry(); }
 namespace mirror_descent { Entry entry(); }
 namespace graph_svm { Entry entry(); }
+namespace optimiser_atlas { Entry entry(); }
+namespace diagonal_factors { Entry entry(); }
+namespace attention_markov_chain { Entry entry(); }
 
 // models/
 namespace trained_cosines { Entry entry(); }
@@ -117,7 +121,11 @@ const std::vector<Entry>& catalogue() {
       mirror_descent::entry(),
       multi_token::entry(),
       graph_svm::entry(),
+      optimiser_atlas::entry(),
+      diagonal_factors::entry(),
+      attention_markov_chain::entry(),
       optimality_certificate::entry(),
+      benign_overfitting::entry(),
       trained_cosines::entry(),
       albert_cosines::entry(),
       without_feed_forward::entry(),
