@@ -82,7 +82,6 @@ namespace rank { Entry entry(); }
 namespace mirror_descent { Entry entry(); }
 namespace graph_svm { Entry entry(); }
 namespace optimiser_atlas { Entry entry(); }
-namespace diagonal_factors { Entry entry(); }
 namespace attention_markov_chain { Entry entry(); }
 
 // models/
@@ -156,7 +155,6 @@ const std::vector<Entry>& catalogue() {
       multi_token::entry(),
       graph_svm::entry(),
       optimiser_atlas::entry(),
-      diagonal_factors::entry(),
       attention_markov_chain::entry(),
       optimality_certificate::entry(),
       benign_overfitting::entry(),
