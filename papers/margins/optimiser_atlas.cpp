@@ -141,9 +141,7 @@ std::string sentence(const Counts& counts, std::size_t seeds) {
       "Over {} random problems gradient flow of W finds the Frobenius margin in {:.0f} %, sign "
       "descent the l_{{∞}} margin in {:.0f} %, Muon the spectral margin in {:.0f} %, gradient flow "
       "of K and Q the nuclear one in {:.0f} %, Adam without ε the l_{{∞}} margin in {:.0f} % with "
-      "β_{{2}} = 0.95 and in {:.0f} % with 0.999 (with ε = 10^{{−8}} in {:.0f} %): its memory "
-      "hides "
-      "its margin.",
+      "β_{{2}} = 0.95 and in {:.0f} % with 0.999 (with ε = 10^{{−8}} in {:.0f} %).",
       seeds, percent(0, 0), percent(2, 1), percent(6, 4), percent(7, 3), percent(3, 1),
       percent(4, 1), percent(5, 1));
 }
@@ -166,13 +164,16 @@ void add_checks(const Counts& counts, double gap, Finding& finding) {
   }
 }
 
+// The memory of Adam's second row was chosen on seeds below.
+constexpr std::size_t kFirstSeed = 1000;
+
 Finding run(const Effort& effort) {
   const std::size_t seeds = effort.quick ? 10 : 100;
   std::vector<Cell> cells(kCount * seeds);
   for (std::size_t m = 0; m < kCount; ++m) {
     parallel_for(seeds, 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t s = begin; s < end && !effort.context.stopped(); ++s)
-        cells[m * seeds + s] = cell_of(kMethods[m], s, effort);
+        cells[m * seeds + s] = cell_of(kMethods[m], kFirstSeed + s, effort);
     });
     if (effort.context.stopped()) return {};
     effort.context.tell(static_cast<double>(m + 1) / kCount, kMethods[m].title);
