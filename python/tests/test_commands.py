@@ -255,7 +255,7 @@ def test_sweeps_and_papers(tmp_path):
     whole = attractor.merge(parts, tmp_path / "whole")
     np.testing.assert_array_equal(whole.points.clusters_mean, one.points.clusters_mean)
     with pytest.raises(ValueError, match="beta"):
-        attractor.sweep("flow", measure=["clusters"], grid={"beta": [-1]})
+        attractor.sweep("flow", measure=["clusters"], grid={"beta": [-21]})
     with pytest.raises(ValueError, match="cannot be swept"):
         attractor.sweep("flaw", measure=["clusters"], grid={"beta": [1]})
     entry = attractor.reproduce("pairing", quick=True)
