@@ -147,7 +147,7 @@ class Refused(ranked.RanksTest):
             ("no noise", ("--noise", 0.1)),
             ("engine dense", ("--engine", "circle", "--dim", 2)),
             ("3 tokens cannot be shared by 4 ranks", ("--tokens", 3, *OFF)),
-            ("beta", ("--beta", -1)),
+            ("beta", ("--beta", -21)),
             ("see attractor flow --help", ("--nonsense",)),
         ):
             with self.subTest(sentence):
