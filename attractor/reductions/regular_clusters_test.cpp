@@ -367,7 +367,8 @@ TEST(RegularClusters, NeighbourAngles) {
 TEST(RegularClusters, RefuseBadInput) {
   EXPECT_THROW(polygon_spectrum({kSa, 1, 1}), Error);
   EXPECT_THROW(polygon_spectrum({kSa, 1, 5000}), Error);
-  EXPECT_THROW(polygon_spectrum({kSa, -1, 5}), Error);
+  EXPECT_THROW(polygon_spectrum({kSa, -21, 5}), Error);
+  EXPECT_THROW(ring_time({kSa, -1, 5}, 1, 0.5), Error);
   EXPECT_THROW(polygon_spectrum({kSa, std::nan(""), 5}), Error);
   EXPECT_THROW(simplex_spectrum({kSa, 1, 5}, 3), Error);
   EXPECT_THROW(equiangular_time({kSa, 1, 5}, -0.3, 0.9), Error);
