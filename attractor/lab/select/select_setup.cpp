@@ -25,8 +25,7 @@ void add_optimiser(SelectSetup& p, ParameterList& l) {
   l.group("Optimiser");
   l.add("optimizer", p.optimizer,
         "gd: step * grad; ngd: grad / |grad|, exact; published: grad / (|grad| + epsilon); polyak: "
-        "(L - L*) grad / |grad|^2; flow: dw/dt = -grad up to 10^log10-time; adam; sign: of every "
-        "entry; muon: the orthogonal factor of W's gradient");
+        "(L - L*) grad / |grad|^2; flow: dw/dt = -grad up to 10^log10-time; adam, sign, muon");
   l.add("step", p.step, "length of a step; factor of polyak").above(0, 1e6);
   l.add("steps", p.steps, "number of steps").within(1, 1e9);
   l.add("decay", p.decay, "steps shrink: the k-th one is step / k^decay (not for flow)")
@@ -66,13 +65,11 @@ void add_theory(SelectSetup& p, ParameterList& l) {
       .within(0, 1e9)
       .allow("inputs, like 0,3");
   l.add("margins", p.margins,
-        "own: the norm that the optimiser is known to prefer; all: l_2, l_inf, l_1 of p, and the "
-        "nuclear and spectral norm of W, and which of them the direction approaches");
+        "own: of the optimiser's norm; all: which of five the direction approaches");
   l.add("margins-within", p.margins_within,
         "margins: share of the best margin that may be missing where a norm is approached")
       .above(0, 0.5);
-  l.add("local", p.local,
-        "find all token choices that training can end with (locally optimal ones)");
+  l.add("local", p.local, "find all token choices that training can end with");
   l.add("local-limit", p.local_limit,
         "margin problems solved before enumeration gives way to a search")
       .within(1, 1e9);
