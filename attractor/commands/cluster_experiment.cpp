@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
-#include "attractor/commands/flow/flow_view.hpp"
 #include "attractor/commands/command.hpp"
+#include "attractor/commands/flow/flow_view.hpp"
 #include "attractor/depth/mean_shift/mean_shift.hpp"
 #include "attractor/tokens/given_arrays.hpp"
 

@@ -11,8 +11,8 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/numbers.hpp"
-#include "attractor/commands/forecast_turn.hpp"
 #include "attractor/commands/command.hpp"
+#include "attractor/commands/forecast_turn.hpp"
 #include "attractor/lab/number_list.hpp"
 #include "attractor/lab/pieces.hpp"
 #include "attractor/reductions/equiangular_layers.hpp"

@@ -9,10 +9,10 @@
 #include <string>
 
 #include "attractor/base/error.hpp"
+#include "attractor/commands/command.hpp"
 #include "attractor/commands/flow/flow_figures.hpp"
 #include "attractor/commands/flow/flow_numbers.hpp"
 #include "attractor/commands/flow/flow_page.hpp"
-#include "attractor/commands/command.hpp"
 #include "attractor/lab/flow/flow_experiment.hpp"
 #include "attractor/observe/observation.hpp"
 

@@ -36,9 +36,9 @@ using lab::Json;
 
 /// What the rooms ask, and not the whole registry: a page loads what is named here.
 const lab::Command& command_named(const std::string& name) {
-  static const std::vector<lab::Command> all = {
-      lab::phase_command(), lab::context_command(), lab::pair_command(), lab::equiangular_command(),
-      lab::stability_command()};
+  static const std::vector<lab::Command> all = {lab::phase_command(), lab::context_command(),
+                                                lab::pair_command(), lab::equiangular_command(),
+                                                lab::stability_command()};
   for (const lab::Command& c : all)
     if (c.name == name) return c;
   throw Error(fmt::format("command '{}' is not in the lab", name));

@@ -8,11 +8,11 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/numbers.hpp"
+#include "attractor/commands/command.hpp"
 #include "attractor/commands/density/density_scene.hpp"
 #include "attractor/commands/density/meanfield_figures.hpp"
 #include "attractor/commands/density/meanfield_run.hpp"
 #include "attractor/commands/density/meanfield_words.hpp"
-#include "attractor/commands/command.hpp"
 
 namespace attractor::lab {
 namespace {

@@ -9,8 +9,8 @@
 #include <numbers>
 
 #include "attractor/base/error.hpp"
-#include "attractor/commands/density/stationary_figures.hpp"
 #include "attractor/commands/command.hpp"
+#include "attractor/commands/density/stationary_figures.hpp"
 #include "attractor/lab/pieces.hpp"
 
 namespace attractor::lab {

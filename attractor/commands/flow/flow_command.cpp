@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "attractor/base/error.hpp"
+#include "attractor/commands/command.hpp"
 #include "attractor/commands/flow/flow_numbers.hpp"
 #include "attractor/commands/flow/flow_result.hpp"
-#include "attractor/commands/command.hpp"
 #include "attractor/lab/flow/flow_experiment.hpp"
 #include "attractor/lab/flow/flow_verify.hpp"
 #include "attractor/ranks/ranks.hpp"

@@ -1,5 +1,5 @@
-#include "attractor/commands/inspect/inspect_result.hpp"
 #include "attractor/commands/command.hpp"
+#include "attractor/commands/inspect/inspect_result.hpp"
 #include "attractor/lab/inspect/inspect_run.hpp"
 
 namespace attractor::lab {

@@ -149,8 +149,8 @@ Table state_table(const InspectRecord& r) {
     add_band(table, row, "excess", r.excess[k]);
     for (std::size_t c = 1; c < std::size(kReadingColumns); ++c) {
       if (table.rows.empty()) table.columns.emplace_back(kReadingColumns[c].name);
-      row.push_back(
-          mean_over(r, [&](const TextReading& t) { return kReadingColumns[c].value(t.states[k]); }));
+      row.push_back(mean_over(
+          r, [&](const TextReading& t) { return kReadingColumns[c].value(t.states[k]); }));
     }
     for (const NullReading& null : r.nulls)
       add_band(table, row, fmt::format("{}_cosine", name(null.kind)).c_str(),

@@ -8,8 +8,8 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/numbers.hpp"
-#include "attractor/commands/limits/context_figures.hpp"
 #include "attractor/commands/command.hpp"
+#include "attractor/commands/limits/context_figures.hpp"
 #include "attractor/long_context/context_advice.hpp"
 #include "attractor/long_context/context_simulation.hpp"
 #include "attractor/long_context/long_context.hpp"

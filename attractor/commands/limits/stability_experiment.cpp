@@ -7,8 +7,8 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/numbers.hpp"
-#include "attractor/commands/limits/stability_figures.hpp"
 #include "attractor/commands/command.hpp"
+#include "attractor/commands/limits/stability_figures.hpp"
 #include "attractor/mean_field/cluster_count.hpp"
 #include "attractor/stability/stability.hpp"
 

@@ -9,9 +9,9 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/numbers.hpp"
+#include "attractor/commands/command.hpp"
 #include "attractor/commands/flow/flow_view.hpp"
 #include "attractor/commands/reduce/pair_experiment.hpp"
-#include "attractor/commands/command.hpp"
 #include "attractor/lab/words.hpp"
 #include "attractor/reductions/regular_clusters.hpp"
 
