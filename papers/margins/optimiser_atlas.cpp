@@ -146,9 +146,6 @@ std::string sentence(const Counts& counts, std::size_t seeds) {
       percent(4, 1), percent(5, 1));
 }
 
-// Undecided is allowed and counted, but some must decide, or the check above says nothing.
-constexpr double kLeastShare = 0.1;
-
 void add_checks(const Counts& counts, double gap, Finding& finding) {
   finding.checks.push_back(at_most("largest duality gap of a margin", gap, 1e-9));
   for (std::size_t m = 0; m < kCount; ++m) {
@@ -163,7 +160,7 @@ void add_checks(const Counts& counts, double gap, Finding& finding) {
                 others, 0));
     finding.checks.push_back(at_least(fmt::format("{}: share of seeds that approach the {} margin",
                                                   kMethods[m].title, kNorms[own]),
-                                      counts[m][own], kLeastShare));
+                                      counts[m][own], 0.5));
   }
 }
 
