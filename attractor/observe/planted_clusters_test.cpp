@@ -158,7 +158,7 @@ double allowed_far(double count) {
   return k;
 }
 
-// Seeds, 20 for one draw of the tokens; ./check --full takes 60, ./check --soak 1000.
+// Seeds, 20 for one draw of the tokens; ./check --full takes 40, ./check --soak 1000.
 std::size_t seeds() {
   const char* given = std::getenv("ATTRACTOR_TEST_SEEDS");
   return given == nullptr ? 20 : std::strtoul(given, nullptr, 10);

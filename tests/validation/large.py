@@ -10,7 +10,7 @@ from program import ProgramTest
 
 class Memory(ProgramTest):
     def test_adaptive_run_stays_below_500_megabytes(self):
-        answer = self.answer("--tokens", 65536, "--dim", 64, "--beta", 4, "--time", 0.02, "--tolerance", 1e-3, "--outputs", 2,
+        answer = self.answer("--tokens", 65536, "--dim", 64, "--beta", 4, "--time", 0.005, "--tolerance", 1e-3, "--outputs", 2,
                              "--out", self.directory / "large", timeout=3600)
         self.assertEqual(answer["status"], "complete")
         self.assertTrue(answer["sampled"])
