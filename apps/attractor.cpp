@@ -17,6 +17,7 @@
 #include "apps/exit_status.hpp"
 #include "apps/terminal.hpp"
 #include "attractor/base/error.hpp"
+#include "attractor/files/hdf5.hpp"
 #include "attractor/ranks/ranks.hpp"
 
 namespace {
@@ -98,6 +99,7 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit is then an ordinary write error,
   std::signal(SIGPIPE, SIG_IGN);  // and so is a reader that left
   keep_closed_streams();
+  attractor::close_no_hdf5_at_exit();
   try {
     const attractor::ranks::Session session(argc, argv);
     // What all ranks would print, rank 0 prints.

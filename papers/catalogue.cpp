@@ -31,6 +31,8 @@ namespace hardmax_without_self { Entry entry(); }
 namespace weighted_rearrangement { Entry entry(); }
 namespace hemisphere_collapse { Entry entry(); }
 namespace one_cluster { Entry entry(); }
+namespace twisted_states { Entry entry(); }
+namespace query_key_norm { Entry entry(); }
 
 // metastability/
 namespace energy_staircase { Entry entry(); }
@@ -82,6 +84,7 @@ namespace rank { Entry entry(); }
 namespace mirror_descent { Entry entry(); }
 namespace graph_svm { Entry entry(); }
 namespace optimiser_atlas { Entry entry(); }
+namespace diagonal_factors { Entry entry(); }
 namespace attention_markov_chain { Entry entry(); }
 
 // models/
@@ -124,6 +127,8 @@ const std::vector<Entry>& catalogue() {
       exclusive_self_attention::entry(),
       hardmax_without_self::entry(),
       attention_sink::entry(),
+      twisted_states::entry(),
+      query_key_norm::entry(),
       weighted_rearrangement::entry(),
       hemisphere_collapse::entry(),
       one_cluster::entry(),
@@ -155,6 +160,7 @@ const std::vector<Entry>& catalogue() {
       multi_token::entry(),
       graph_svm::entry(),
       optimiser_atlas::entry(),
+      diagonal_factors::entry(),
       attention_markov_chain::entry(),
       optimality_certificate::entry(),
       benign_overfitting::entry(),

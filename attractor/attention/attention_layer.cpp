@@ -50,7 +50,18 @@ double largest_norm(std::span<const double> points, std::size_t dim) {
   return largest;
 }
 
-HeadTokens transformed(const Head& head, std::span<const double> tokens, std::size_t dim) {
+/// Queries and keys that are the tokens themselves become copies.
+void treat(const QueryKey& query_key, std::span<const double> tokens, HeadTokens& h) {
+  if (query_key.plain()) return;
+  if (h.queries.empty()) h.queries.assign(tokens.begin(), tokens.end());
+  if (h.keys.empty()) h.keys.assign(tokens.begin(), tokens.end());
+  treat_queries(query_key, h.queries, h.rank);
+  treat_keys(query_key, h.keys, h.rank);
+}
+
+HeadTokens transformed(const AttentionLayer& layer, const Head& head,
+                       std::span<const double> tokens) {
+  const std::size_t dim = layer.dim;
   HeadTokens h{.rank = head.rank(dim),
                .queries = rows_times(tokens, head.query, dim),
                .keys = rows_times(tokens, head.key, dim),
@@ -60,6 +71,7 @@ HeadTokens transformed(const Head& head, std::span<const double> tokens, std::si
   const std::vector<double> values = rows_times(tokens, head.value, dim);
   const auto rows = as_matrix(values.empty() ? tokens : values, dim);
   Eigen::Map<RowMajor>(h.values.data(), rows.cols(), rows.rows()) = rows.transpose();
+  treat(layer.query_key, tokens, h);
   h.largest_query = largest_norm(h.queries.empty() ? tokens : h.queries, h.rank);
   h.largest_key = largest_norm(h.keys.empty() ? tokens : h.keys, h.rank);
   return h;
@@ -295,7 +307,9 @@ double common_scale(const AttentionLayer& layer, std::span<const HeadTokens> hea
 SinkhornPotentials potentials_of(const AttentionLayer& layer, const Head& head,
                                  const Logits& logits, LayerOutput& out) {
   if (layer.rule != Rule::sinkhorn) return {};
-  SinkhornPotentials p = sinkhorn(logits, head.query == head.key, layer.sinkhorn);
+  const bool symmetric =
+      head.query == head.key && layer.query_key.query_gain == layer.query_key.key_gain;
+  SinkhornPotentials p = sinkhorn(logits, symmetric, layer.sinkhorn);
   out.sinkhorn_iterations = std::max(out.sinkhorn_iterations, p.iterations);
   out.sinkhorn_error = std::max(out.sinkhorn_error, p.error);
   if (!p.converged) out.status = LayerStatus::sinkhorn_unconverged;
@@ -378,6 +392,7 @@ void validate(const AttentionLayer& layer) {
       throw Error(fmt::format("{} = {} is not allowed; allowed: {}", what, value, allowed));
   };
   check_shapes(layer);
+  for (const Head& head : layer.heads) validate(layer.query_key, head.rank(layer.dim));
   const bool radial = layer.rule == Rule::radial;
   require("beta", layer.beta, std::isfinite(layer.beta) && (!radial || layer.beta >= 0),
           radial ? "0 or more for a radial kernel" : "any finite number");
@@ -408,7 +423,7 @@ void attend(const AttentionLayer& layer, std::span<const double> tokens,
   reset(layer, tokens.size() / layer.dim, request, out);
 
   std::vector<HeadTokens> heads;
-  for (const Head& head : layer.heads) heads.push_back(transformed(head, tokens, layer.dim));
+  for (const Head& head : layer.heads) heads.push_back(transformed(layer, head, tokens));
   if (!std::isfinite(logit_bound(layer, heads))) {
     out.status = LayerStatus::not_finite;
     return;

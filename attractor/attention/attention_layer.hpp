@@ -2,8 +2,9 @@
 // any rule (rule.hpp), any mask (mask.hpp), with or without the own token (self_attention.hpp), and
 // an output matrix O. For tokens x_1 .. x_n,
 //
-//   A_i = O sum_h sum_j P^h_ij V_h x_j,   logits l^h_ij = beta <Q_h x_i, K_h x_j> - slope |i - j|.
+//   A_i = O sum_h sum_j P^h_ij V_h x_j,   logits l^h_ij = beta <Q_h x_i, K_h x_j> - slope |i - j|,
 //
+// queries and keys being normed or turned by their positions first, if asked (query_key.hpp).
 // Sums run over differences, pull_i = O sum_h sum_j P^h_ij V_h (x_j - x_i), so that pull_i keeps
 // its relative accuracy inside clusters; with V = O = I the velocity on the sphere is its tangent
 // part. attention.hpp is the faster special case of one head, full mask, sa or usa.
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "attractor/attention/mask.hpp"
+#include "attractor/attention/query_key.hpp"
 #include "attractor/attention/rule.hpp"
 #include "attractor/attention/self_attention.hpp"
 #include "attractor/attention/sinkhorn.hpp"
@@ -37,6 +39,7 @@ struct AttentionLayer {
   std::size_t dim = 0;
   std::vector<Head> heads = {Head{}};
   std::vector<double> output;  // dim x dim
+  QueryKey query_key{};        // of every head
   Mask mask;
   SelfAttention self = SelfAttention::include;
   /// The first token counts as so many (a sink): its logits grow by ln of it. Causal sa and usa.

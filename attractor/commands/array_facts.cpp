@@ -51,6 +51,8 @@ const Row kFlow[] = {
     {"/weights/feed_forward_bias", {"hidden"}},
     {"/weights/feed_forward_out", {"axis_out", "hidden"}},
     {"/weights/gain", {"axis"}},
+    {"/weights/query_gain", {"rank"}},
+    {"/weights/key_gain", {"rank"}},
 };
 
 const Row kSelect[] = {

@@ -47,14 +47,20 @@ AttentionLayer rescaled_layer(AttentionLayer layer, double time) {
 double logit_bound(const AttentionLayer& layer) {
   double bound = 0;
   for (const Head& head : layer.heads) {
+    const double factor = layer.query_key.bound(head.rank(layer.dim));
+    if (layer.query_key.norm != QueryKeyNorm::none) {
+      bound = std::max(bound, std::abs(layer.beta) * factor);
+      continue;
+    }
     if (head.query.empty() && head.key.empty()) {
-      bound = std::max(bound, std::abs(layer.beta));
+      bound = std::max(bound, factor * std::abs(layer.beta));
       continue;
     }
     const std::vector<double> qk = query_key_product(head.query, head.key, layer.dim, 1);
     bound = std::max(
         bound,
-        Attention{.beta = layer.beta, .dim = layer.dim, .query = {}, .key = qk}.logit_bound());
+        factor *
+            Attention{.beta = layer.beta, .dim = layer.dim, .query = {}, .key = qk}.logit_bound());
   }
   return bound;
 }
@@ -120,7 +126,10 @@ LayerFlow::LayerFlow(Architecture architecture, std::size_t tokens)
   validate(architecture_);
   if (architecture_.layer.rule == Rule::unnormalised && !scheme(architecture_.norm).unit &&
       architecture_.geometry == Geometry::sphere)
-    log_unit_ = -logit_bound(architecture_.layer) * squared_gain(architecture_.gain);
+    log_unit_ =
+        -logit_bound(architecture_.layer) *
+        (architecture_.layer.query_key.norm == QueryKeyNorm::none ? squared_gain(architecture_.gain)
+                                                                  : 1);
 }
 
 const Scheme& LayerFlow::present() const {

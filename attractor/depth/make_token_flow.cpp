@@ -31,7 +31,8 @@ bool is_plain(const Architecture& a) {
   const bool map = layer.heads.size() == 1 && layer.heads[0].rank(layer.dim) == layer.dim &&
                    layer.output.empty() && !layer.mask.causal &&
                    layer.mask.window == Mask::kUnlimited && layer.mask.slope == 0 &&
-                   layer.self == SelfAttention::include && layer.sink_mass == 1;
+                   layer.self == SelfAttention::include && layer.sink_mass == 1 &&
+                   layer.query_key.plain();
   const bool flow = (a.geometry == Geometry::sphere || a.geometry == Geometry::euclidean) &&
                     a.norm == Normalisation::post && a.gain.empty() && !a.feed_forward.present() &&
                     a.noise == 0 && a.common_noise == 0 && !a.first_fixed;

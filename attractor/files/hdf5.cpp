@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstdlib>
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
@@ -57,12 +58,27 @@ void make_groups(hid_t file, std::string_view path) {
   }
 }
 
+/// HDF5 crashes, or cannot be closed, where it is refused memory: what it may need is asked for
+/// first. It moves its whole image where that grows.
+void require_memory(hid_t file, std::size_t bytes) {
+  constexpr std::size_t kOwn = std::size_t{12} << 20;  // of its caches and buffers
+  hsize_t image = 0;
+  if (file >= 0) check(H5Fget_filesize(file, &image), "HDF5 file in memory");
+  const std::size_t needed = kOwn + static_cast<std::size_t>(image) + 2 * bytes;
+  void* volatile place = std::malloc(needed);  // volatile: it is not optimised away
+  if (place == nullptr)
+    throw Error(fmt::format("not enough memory to write results: {:.0f} MB are needed",
+                            static_cast<double>(needed) / 1e6));
+  std::free(place);
+}
+
 void make_dataset(hid_t file, std::string_view path, hid_t type, const Hdf5Writer::Shape& shape,
                   std::size_t count, const void* values) {
   const Quiet quiet;
   assert(count == product(shape));
   const std::string full = absolute(path);
   const std::string what = fmt::format("HDF5 dataset {}", full);
+  require_memory(file, count * H5Tget_size(type));
   make_groups(file, full.substr(0, full.rfind('/')));
   const Handle space = make_space(shape);
   const Handle list = timeless(H5P_DATASET_CREATE);
@@ -85,7 +101,10 @@ void make_attribute(hid_t file, std::string_view object, std::string_view name, 
 
 }  // namespace
 
+void close_no_hdf5_at_exit() { H5dont_atexit(); }
+
 Hdf5Writer::Hdf5Writer() {
+  require_memory(-1, 0);
   const Quiet quiet;
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "HDF5 property list");
   check(H5Pset_fapl_core(access, std::size_t{1} << 20, false), "HDF5 core driver");

@@ -24,6 +24,10 @@ namespace attractor {
 class Apart;
 class Channel;
 
+/// For programs, before anything else of HDF5: every file is closed by those who opened it, and the
+/// library does not go through them once more at the end, which fails where memory ran out.
+void close_no_hdf5_at_exit();
+
 /// Strings are padded with NUL to the longest of their list.
 class Hdf5Writer final : public Archive {
  public:

@@ -16,7 +16,6 @@ namespace {
 
 using models::Architecture;
 using models::Family;
-using models::RotaryScaling;
 using nlohmann::json;
 
 class ConfigJson {

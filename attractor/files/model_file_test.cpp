@@ -54,7 +54,7 @@ TEST(ModelConfig, ReadsFamilies) {
       "c");
   EXPECT_EQ(l.keys(), 16U);
   EXPECT_TRUE(l.tied && l.gated && l.causal && !l.query_bias);
-  EXPECT_EQ(l.scaling.kind, models::RotaryScaling::Kind::llama3);
+  EXPECT_EQ(l.scaling.kind, RotaryScaling::Kind::llama3);
   EXPECT_EQ(l.scaling.original_positions, 8192);
   EXPECT_EQ(l.theta, 5e5);
 }

@@ -18,6 +18,8 @@
 #include <string>
 #include <string_view>
 
+#include "attractor/attention/rotary.hpp"
+
 namespace attractor::models {
 
 enum class Family { bert, albert, gpt2, llama, mistral, qwen2, qwen3 };
@@ -32,17 +34,6 @@ enum class Activation { gelu, gelu_tanh, silu, relu };
 std::optional<Activation> activation_named(std::string_view word);
 
 enum class Positions { learned, rotary_halves, rotary_pairs };
-
-/// How rotary frequencies theta^{-2k/d_head} change for contexts longer than trained ones.
-struct RotaryScaling {
-  enum class Kind { none, linear, dynamic, llama3, yarn };
-  Kind kind = Kind::none;
-  double factor = 1;
-  double low_frequency = 1, high_frequency = 4;  // llama3
-  double original_positions = 0;                 // llama3, yarn; 0: those of the model
-  double fast = 32, slow = 1;                    // yarn
-  std::optional<double> attention_factor{};      // yarn; none: 0.1 ln(factor) + 1
-};
 
 struct Architecture {
   Family family = Family::bert;

@@ -20,7 +20,7 @@ std::span<const std::string_view> names(MaskChange) {
 
 /// What a step leaves for its view.
 struct Pass::Work {
-  std::optional<Rotary> rotary{};
+  std::optional<RotaryTables> rotary{};
   std::optional<TrainedAttention> attention{};
   Matrix before{}, seen{}, written{}, hidden{};
 };

@@ -16,7 +16,7 @@ struct AttentionSetting {
   const Architecture& architecture;
   const Layer& layer;
   double scale;                         // of <q, k>
-  const Rotary* rotary;                 // null: none
+  const RotaryTables* rotary;           // null: none
   std::vector<kernels::KeyRange> seen;  // of each token
   bool identity_values;
 };

@@ -102,13 +102,23 @@ Angles tokens_of(const Edge& e) {
   return angles;
 }
 
-/// Where tokens come to rest, slower than 1e-6; or R > 1 - 1e-6, from where one cluster is certain.
+Angles angles_of(std::span<const double> state) {
+  Angles angles;
+  for (std::size_t k = 0; k < state.size(); k += 2)
+    angles.push_back(std::atan2(state[k + 1], state[k]));
+  return angles;
+}
+
+/// Where tokens come to rest: slower than 1e-6, next to a state that is stable (close to an edge
+/// tokens are as slow on their way past states that are not); or R > 1 - 1e-6, from where one
+/// cluster is certain.
 Angles end_of(Rule rule, double beta, const Angles& start, const Effort& effort) {
   flow::Progress progress;
   for (const double a : start)
     progress.state.insert(progress.state.end(), {std::cos(a), std::sin(a)});
   depth::LayerFlow tokens = layers(rule, beta, start.size());
   bool there = false;
+  std::uint64_t slow = 0;  // steps
   flow::Hooks hooks;
   hooks.stop = [&] { return there || effort.context.stopped(); };
   hooks.step = [&](const flow::Step& step) {
@@ -118,15 +128,13 @@ Angles end_of(Rule rule, double beta, const Angles& start, const Effort& effort)
       moved = std::max(moved, std::hypot(step.after[k] - step.before[k],
                                          step.after[k + 1] - step.before[k + 1]));
     }
-    there =
-        std::hypot(x, y) > (1 - 1e-6) * static_cast<double>(start.size()) || moved < 1e-6 * step.h;
+    there = std::hypot(x, y) > (1 - 1e-6) * static_cast<double>(start.size());
+    if (moved < 1e-6 * step.h && slow++ % 50 == 0)
+      there = there || meanfield::rest_near(angles_of(step.after), beta).stable();
   };
   flow::run(tokens, flow::dormand_prince(),
             {.end = flow::Time(2e4, tokens.log_unit()), .tolerance = 1e-8}, progress, hooks);
-  Angles angles;
-  for (std::size_t k = 0; k < progress.state.size(); k += 2)
-    angles.push_back(std::atan2(progress.state[k + 1], progress.state[k]));
-  return angles;
+  return angles_of(progress.state);
 }
 
 std::size_t clusters(const Angles& angles) {

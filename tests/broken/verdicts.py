@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """The verdicts of the catalogue: all are reached, and every one of them changes if attention is wrong.
 
-usage: verdicts.py PROGRAM BROKEN_PROGRAM [ID ...]   without ids: the whole catalogue; entries whose data are not there
-are skipped, by name.
+usage: verdicts.py PROGRAM BROKEN_PROGRAM [--right SUMMARY.JSON] [ID ...]   without ids: the whole catalogue; entries whose data
+are not there are skipped, by name. --right: verdicts of the right program, as `reproduce all --quick --out` leaves them.
 """
 import json
+import pathlib
 import subprocess
 import sys
 
@@ -24,9 +25,13 @@ def main():
     program, broken, *chosen = sys.argv[1:]
     listed = json.loads(subprocess.run([program, "reproduce", "--list", "--json"], capture_output=True, text=True,
                                        check=True).stdout)
+    known = {}
+    if chosen[:1] == ["--right"]:
+        known = {e["id"]: e for e in json.loads(pathlib.Path(chosen[1]).read_text())["entries"]}
+        chosen = chosen[2:]
     unmoved = []
     for identifier in chosen or [e["id"] for e in listed]:
-        right = reproduce(program, identifier)[0]
+        right = known.get(identifier) or reproduce(program, identifier)[0]
         if right["state"] == "skipped":  # needs what tools/models fetches
             print(f"SKIPPED {identifier}: {right['verdict']}", flush=True)
             continue

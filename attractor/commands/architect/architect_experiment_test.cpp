@@ -222,7 +222,7 @@ TEST(Architect, RemediesAreStacksOfTheirOwn) {
 
 TEST(Architect, TakesTheShapeOfAModelAndFlagsWin) {
   models::Architecture a = decoder();
-  a.scaling = {.kind = models::RotaryScaling::Kind::yarn, .factor = 4, .original_positions = 4096};
+  a.scaling = {.kind = RotaryScaling::Kind::yarn, .factor = 4, .original_positions = 4096};
   a.window = 1024;
   ArchitectSetup p{.model = shaped(a)};
   Design d = design_of(p);

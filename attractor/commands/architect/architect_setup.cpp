@@ -13,7 +13,6 @@ namespace attractor::lab {
 namespace {
 
 using models::Architecture;
-using models::RotaryScaling;
 
 /// Lengths by the configuration: for how many tokens positions are there, and how many were trained
 /// before rotary frequencies were stretched.

@@ -138,6 +138,8 @@ void write_weight_set(const FlowRecord& r, const FlowWeights& weights, const std
   write("feed_forward_bias", weights.block.bias, {width});
   write("feed_forward_out", weights.block.out, {dim, width});
   write("gain", weights.gain, {dim});
+  write("query_gain", weights.query_gain, {weights.query_gain.size()});
+  write("key_gain", weights.key_gain, {weights.key_gain.size()});
 }
 
 // Tokens in each cluster, largest first; the 100 largest.

@@ -116,6 +116,15 @@ void check_sink(const FlowSetup& p) {
          "sink-fixed needs noise = 0: noise moves every token");
 }
 
+/// Of given tokens the dimension is looked at when they are.
+void check_rope(const FlowSetup& p) {
+  const std::size_t dim = p.rank > 0 ? p.rank : p.dim;
+  const bool known = p.rank > 0 || p.init != Arrangement::file;
+  refuse(p.rope != RotaryLayout::none && known && dim % 2 != 0,
+         fmt::format("rope {} needs queries and keys of even dimension (dim or rank), not {}",
+                     name(p.rope), dim));
+}
+
 /// Single precision loses what tight clusters and small tolerances need.
 void check_precision(const FlowSetup& p) {
   if (p.precision == Precision::f64) return;
@@ -151,6 +160,7 @@ void check(const FlowSetup& p) {
   check_steps(p);
   check_weights(p);
   check_sink(p);
+  check_rope(p);
   refuse(
       p.space != Geometry::sphere && p.init != Arrangement::uniform && p.init != Arrangement::file,
       fmt::format("init {} is on the sphere; R^d takes uniform (normal) or file", name(p.init)));

@@ -65,6 +65,35 @@ void add_weights(FlowSetup& p, ParameterList& l) {
       .used_by("mask", {"causal"});
 }
 
+void add_queries_and_keys(FlowSetup& p, ParameterList& l) {
+  const std::vector<std::string> layouts = {"pairs", "halves"};
+  l.group("Queries and keys");
+  l.add("qk-norm", p.qk_norm,
+        "norm them first; l2: to 1, so that beta is the largest logit; rms: to sqrt(rank), and "
+        "logits over sqrt(rank)");
+  const char* gains = ".npy, .npz, .safetensors or HDF5[:/dataset] of rank numbers";
+  l.add("query-gain", p.query_gain, "one factor for each number of a query, after qk-norm")
+      .allow(gains);
+  l.add("key-gain", p.key_gain, "one factor for each number of a key, after qk-norm").allow(gains);
+  l.add("rope", p.rope,
+        "turn them by their position (rotary positions), coordinates 2k, 2k+1 (pairs) or k, "
+        "k+rank/2 (halves); the rank is even");
+  l.add("rope-base", p.rope_base, "rope: frequencies fall like base^(-2k/rank)")
+      .above(1, 1e12)
+      .used_by("rope", layouts);
+  l.add("rope-frequency", p.rope_frequency, "rope: the first frequency, radians a position")
+      .within(-1e6, 1e6)
+      .used_by("rope", layouts);
+  l.add("rope-scaling", p.rope_scaling, "rope: how frequencies change for a longer context")
+      .used_by("rope", layouts);
+  l.add("rope-factor", p.rope_factor, "rope-scaling: how much longer it is")
+      .within(1, 1e6)
+      .used_by("rope-scaling", {"linear", "ntk", "dynamic", "llama3", "yarn"});
+  l.add("rope-trained", p.rope_trained, "rope-scaling: positions before; 0: tokens / rope-factor")
+      .within(0, 1e9)
+      .used_by("rope-scaling", {"dynamic", "llama3", "yarn"});
+}
+
 void add_architecture(FlowSetup& p, ParameterList& l) {
   const std::vector<std::string> block = {"relu", "gelu"};
   l.group("Architecture");
@@ -187,8 +216,8 @@ std::span<const std::string_view> names(Spacing) {
 
 ParameterList list(FlowSetup& p) {
   ParameterList l;
-  for (const auto add :
-       {add_dynamics, add_weights, add_architecture, add_start, add_solver, add_outputs})
+  for (const auto add : {add_dynamics, add_weights, add_queries_and_keys, add_architecture,
+                         add_start, add_solver, add_outputs})
     add(p, l);
   l.group("Run");
   l.add("verify", p.verify,
@@ -258,6 +287,9 @@ std::string engine_refusal(const FlowSetup& p, std::size_t tokens, std::size_t d
   if (!is_exponential(p.dynamics)) return needs("sa or usa", name(p.dynamics));
   if (p.beta < 0) return needs("beta from 0 on", fmt::to_string(p.beta));
   if (p.self != SelfAttention::include) return needs("self include", name(p.self));
+  if (p.qk_norm != QueryKeyNorm::none || p.query_gain.given() || p.key_gain.given())
+    return needs("qk-norm none and no gains", "normed or weighted queries and keys");
+  if (p.rope != RotaryLayout::none) return needs("rope none", name(p.rope));
   if (!is_plain(p))
     return needs("one head, full mask, norm post and no noise",
                  "other layers (leave the engine out)");
@@ -285,7 +317,9 @@ std::string engine_refusal(const FlowSetup& p, std::size_t tokens, std::size_t d
 bool is_plain(const FlowSetup& p) {
   const bool map = p.heads == 1 && p.rank == 0 && p.redraw == 0 && p.output.identity() &&
                    p.mask == MaskKind::full && p.window == 0 && p.distance_bias == 0 &&
-                   p.self == SelfAttention::include && p.sink_mass == 1 && !p.sink_fixed;
+                   p.self == SelfAttention::include && p.sink_mass == 1 && !p.sink_fixed &&
+                   p.qk_norm == QueryKeyNorm::none && !p.query_gain.given() &&
+                   !p.key_gain.given() && p.rope == RotaryLayout::none;
   const bool flow = (p.space == Geometry::sphere || p.space == Geometry::euclidean) &&
                     p.norm == Normalisation::post && !p.gain.given() &&
                     p.feed_forward == depth::Activation::none && p.noise == 0 &&

@@ -35,6 +35,12 @@ struct FlowSetup {
   SelfAttention self = SelfAttention::include;
   double sink_mass = 1;  // of the first token
   bool sink_fixed = false;
+  QueryKeyNorm qk_norm = QueryKeyNorm::none;
+  ArrayInput query_gain, key_gain;  // rank
+  RotaryLayout rope = RotaryLayout::none;
+  double rope_base = 10000, rope_frequency = 1;
+  RotaryStretch rope_scaling = RotaryStretch::none;
+  double rope_factor = 2, rope_trained = 0;  // trained 0: tokens / factor
   Normalisation norm = Normalisation::post;
   double alpha = 1, alpha_power = 0, switch_time = 1, deepnorm_scale = 1;
   ArrayInput gain;  // dim

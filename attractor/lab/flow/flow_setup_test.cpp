@@ -266,6 +266,15 @@ TEST(FlowParameterCheck, SelfAndSinkAreForLayersAlone) {
             "sink-mass = 4 needs dynamics sa or usa, not hardmax");
   EXPECT_EQ(refusal_of_check({.mask = MaskKind::causal, .sink_fixed = true, .noise = 1}),
             "sink-fixed needs noise = 0: noise moves every token");
+  EXPECT_EQ(refusal_of_check({.rope = RotaryLayout::pairs, .dim = 5}),
+            "rope pairs needs queries and keys of even dimension (dim or rank), not 5");
+  EXPECT_EQ(refusal_of_check({.rope = RotaryLayout::halves, .dim = 6}), "");
+  EXPECT_EQ(
+      refusal_of_check({.qk_norm = QueryKeyNorm::l2, .dim = 2, .engine = depth::Engine::circle}),
+      "engine circle needs qk-norm none and no gains, not normed or weighted queries and keys");
+  EXPECT_EQ(
+      refusal_of_check({.rope = RotaryLayout::pairs, .dim = 2, .engine = depth::Engine::circle}),
+      "engine circle needs rope none, not pairs");
 }
 
 TEST(FlowParameterCheck, ARefusalAtAnOpenUpperEndNamesTheValueGiven) {

@@ -18,17 +18,19 @@ std::optional<Array> checked(const ArrayInput& given, const std::vector<std::siz
   return weights_of(given.get(), given.what(), shape, axes);
 }
 
-std::vector<double> gain_of(const FlowSetup& p, std::size_t dim) {
-  if (!p.gain.given()) return {};
-  const Array& array = p.gain.get();
-  if (array.data.size() != dim)
-    throw Error(fmt::format("{} has {} numbers; dim = {} are needed", p.gain.what(),
-                            array.data.size(), dim));
+std::vector<double> gain_of(const ArrayInput& gain, const char* axis, std::size_t size) {
+  if (!gain.given()) return {};
+  const Array& array = gain.get();
+  if (array.data.size() != size)
+    throw Error(fmt::format("{} has {} numbers; {} = {} are needed", gain.what(), array.data.size(),
+                            axis, size));
   for (const double g : array.data)
     if (!std::isfinite(g))
-      throw Error(fmt::format("{} holds {}; finite numbers are needed", p.gain.what(), g));
+      throw Error(fmt::format("{} holds {}; finite numbers are needed", gain.what(), g));
   return array.data;
 }
+
+std::size_t rank_of(const FlowSetup& p, std::size_t dim) { return p.rank > 0 ? p.rank : dim; }
 
 std::vector<double> matrix_of(const Array& heads, std::uint64_t head) {
   const std::size_t size = heads.shape[1] * heads.shape[2];
@@ -39,8 +41,8 @@ std::vector<double> matrix_of(const Array& heads, std::uint64_t head) {
 }  // namespace
 
 std::size_t FlowWeights::numbers() const {
-  std::size_t count =
-      output.size() + gain.size() + block.in.size() + block.bias.size() + block.out.size();
+  std::size_t count = query_gain.size() + key_gain.size() + output.size() + gain.size() +
+                      block.in.size() + block.bias.size() + block.out.size();
   for (const Head& head : heads) count += head.query.size() + head.key.size() + head.value.size();
   return count;
 }
@@ -49,11 +51,17 @@ void FlowWeights::add_to(Checksum& sum) const {
   const auto add = [&](const std::vector<double>& m) { sum.add_all(std::span<const double>(m)); };
   for (const Head& head : heads) add(head.query), add(head.key), add(head.value);
   add(output), add(block.in), add(block.bias), add(block.out), add(gain);
+  if (!query_gain.empty()) add(query_gain);
+  if (!key_gain.empty()) add(key_gain);
 }
 
 WeightSource::WeightSource(const FlowSetup& p, std::size_t dim)
-    : p_(p), dim_(dim), gain_(gain_of(p, dim)) {
-  const std::size_t rank = p.rank > 0 ? p.rank : dim;
+    : p_(p),
+      dim_(dim),
+      gain_(gain_of(p.gain, "dim", dim)),
+      query_gain_(gain_of(p.query_gain, "rank", rank_of(p, dim))),
+      key_gain_(gain_of(p.key_gain, "rank", rank_of(p, dim))) {
+  const std::size_t rank = rank_of(p, dim);
   query_ = checked(p.query.given, {p.heads, rank, dim}, "(heads, rank, dim)");
   key_ = checked(p.key.given, {p.heads, rank, dim}, "(heads, rank, dim)");
   value_ = checked(p.value.given, {p.heads, dim, dim}, "(heads, dim, dim)");
@@ -115,7 +123,12 @@ std::size_t weight_numbers(const FlowSetup& p, std::size_t dim) {
 }
 
 FlowWeights WeightSource::at(std::uint64_t period) const {
-  return {.heads = heads(period), .output = output(period), .block = block(period), .gain = gain_};
+  return {.heads = heads(period),
+          .output = output(period),
+          .block = block(period),
+          .gain = gain_,
+          .query_gain = query_gain_,
+          .key_gain = key_gain_};
 }
 
 }  // namespace attractor::lab

@@ -18,7 +18,8 @@ struct FlowWeights {
   std::vector<Head> heads{};
   std::vector<double> output{};  // dim x dim
   depth::FeedForward block{};
-  std::vector<double> gain{};  // dim
+  std::vector<double> gain{};                    // dim
+  std::vector<double> query_gain{}, key_gain{};  // rank
 
   /// How many numbers they are.
   std::size_t numbers() const;
@@ -41,7 +42,7 @@ class WeightSource {
   std::size_t dim_;
   std::optional<Array> query_, key_, value_, output_;  // heads x rank x dim, heads x dim x dim
   std::optional<Array> in_, bias_, out_;               // of the feed-forward block
-  std::vector<double> gain_;
+  std::vector<double> gain_, query_gain_, key_gain_;
   std::size_t width_ = 0;
 };
 

@@ -14,13 +14,29 @@
 namespace attractor::lab {
 namespace {
 
-depth::Architecture architecture_of(const FlowSetup& p, std::size_t dim, FlowWeights weights) {
+QueryKey query_key_of(const FlowSetup& p, std::size_t tokens, FlowWeights& weights) {
+  const double trained =
+      p.rope_trained > 0 ? p.rope_trained : static_cast<double>(tokens) / p.rope_factor;
+  return {.norm = p.qk_norm,
+          .query_gain = std::move(weights.query_gain),
+          .key_gain = std::move(weights.key_gain),
+          .rotary = {
+              .layout = p.rope,
+              .theta = p.rope_base,
+              .fastest = p.rope_frequency,
+              .scaling = {
+                  .kind = p.rope_scaling, .factor = p.rope_factor, .original_positions = trained}}};
+}
+
+depth::Architecture architecture_of(const FlowSetup& p, std::size_t tokens, std::size_t dim,
+                                    FlowWeights weights) {
   depth::Architecture a;
   a.layer.rule = p.dynamics;
   a.layer.beta = p.beta;
   a.layer.dim = dim;
   a.layer.heads = std::move(weights.heads);
   a.layer.output = std::move(weights.output);
+  a.layer.query_key = query_key_of(p, tokens, weights);
   a.layer.mask.causal = p.mask == MaskKind::causal;
   if (p.window > 0) a.layer.mask.window = p.window;
   a.layer.mask.slope = p.distance_bias;
@@ -54,7 +70,7 @@ Attention energy_attention(const FlowSetup& p, std::size_t dim) {
 ObservedFlow::ObservedFlow(const FlowSetup& p, std::size_t tokens, std::size_t dim,
                            double merge_radius, bool distributed)
     : setup_(p), dim_(dim), weights_(p, dim) {
-  depth::TokenFlowSetup setup{.architecture = architecture_of(p, dim, weights_.at(0)),
+  depth::TokenFlowSetup setup{.architecture = architecture_of(p, tokens, dim, weights_.at(0)),
                               .tokens = tokens,
                               .engine = engine_of(p, tokens, dim),
                               .accuracy = p.accuracy,

@@ -125,6 +125,8 @@ TEST_F(ResumeTest, AFileThatHasChangedIsNoticed) {
               .output = weights("output.npy", {4, 4}, 4),
               .heads = 2,
               .rank = 2,
+              .query_gain = array("query_gain.npy", {2}, 10),
+              .key_gain = array("key_gain.npy", {2}, 11),
               .gain = array("gain.npy", {4}, 5),
               .feed_forward = depth::Activation::relu,
               .feed_forward_in = array("in.npy", {7, 4}, 6),
@@ -137,8 +139,9 @@ TEST_F(ResumeTest, AFileThatHasChangedIsNoticed) {
   const std::uint64_t all = questions(p, whole);
   ASSERT_EQ(run(p, all / 2).status, flow::Status::interrupted);
   const std::string saved = read_file(checkpoint(), 1 << 24);
-  for (const char* name : {"query.npy", "key.npy", "value.npy", "output.npy", "gain.npy", "in.npy",
-                           "bias.npy", "out.npy", "tokens.npy"}) {
+  for (const char* name :
+       {"query.npy", "key.npy", "value.npy", "output.npy", "gain.npy", "query_gain.npy",
+        "key_gain.npy", "in.npy", "bias.npy", "out.npy", "tokens.npy"}) {
     const std::string before = read_file(directory_ / name, 1 << 20);
     std::string changed = before;
     changed.back() = static_cast<char>(changed.back() ^ 1);  // 0.2 %: the top of the exponent
