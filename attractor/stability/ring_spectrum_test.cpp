@@ -12,15 +12,15 @@
 namespace attractor::meanfield {
 namespace {
 
-constexpr double kTurn = 2 * std::numbers::pi;
+constexpr double kFullTurn = 2 * std::numbers::pi;
 
-std::vector<double> summed(const Ring& r) {
+std::vector<double> summed_over_ring(const Ring& r) {
   const auto n = static_cast<double>(r.tokens);
   const auto q = static_cast<double>(r.twist), s = q + static_cast<double>(r.turn);
   std::vector<double> rates(r.tokens, 0.0);
   double total = 0;
   for (std::size_t k = 0; k < r.tokens; ++k) {
-    const double x = kTurn * static_cast<double>(k) / n;
+    const double x = kFullTurn * static_cast<double>(k) / n;
     const double weight = std::exp(r.beta * (std::cos(s * x) - 1));
     total += weight;
     for (std::size_t p = 0; p < r.tokens; ++p)
@@ -37,7 +37,7 @@ TEST(RingSpectrum, AliasedBesselFunctionsAreSumsOverTheRing) {
       for (const long long m : {-10LL, 0LL, 2LL, 6LL})
         for (const double beta : {-4.0, 0.0, 0.5, 3.0, 40.0}) {
           const Ring ring{n, q, m, beta};
-          const std::vector<double> got = twisted_spectrum(ring), expected = summed(ring);
+          const std::vector<double> got = twisted_spectrum(ring), expected = summed_over_ring(ring);
           ASSERT_EQ(got.size(), n);
           for (std::size_t p = 0; p < n; ++p)
             EXPECT_NEAR(got[p], expected[p], 3e-14 * (1 + std::abs(beta)))
@@ -46,15 +46,15 @@ TEST(RingSpectrum, AliasedBesselFunctionsAreSumsOverTheRing) {
 }
 
 /// theta_0' with token j displaced.
-double velocity(const Ring& r, std::size_t displaced, double by) {
+double first_velocity(const Ring& r, std::size_t displaced, double by) {
   AttentionLayer layer{.beta = r.beta, .dim = 2};
   layer.query_key.rotary = {
       .layout = RotaryLayout::pairs,
-      .fastest = kTurn * static_cast<double>(r.turn) / static_cast<double>(r.tokens)};
+      .fastest = kFullTurn * static_cast<double>(r.turn) / static_cast<double>(r.tokens)};
   std::vector<double> tokens;
   double own = 0;
   for (std::size_t i = 0; i < r.tokens; ++i) {
-    const double angle = kTurn * static_cast<double>(r.twist) * static_cast<double>(i) /
+    const double angle = kFullTurn * static_cast<double>(r.twist) * static_cast<double>(i) /
                              static_cast<double>(r.tokens) +
                          (i == displaced ? by : 0);
     if (i == 0) own = angle;
@@ -71,7 +71,7 @@ TEST(RingSpectrum, IsThatOfAttentionWithRotaryPositions) {
     for (std::size_t j = 0; j < ring.tokens; ++j) {
       constexpr double kStep = 5e-3;
       const auto slope = [&](double h) {
-        return (velocity(ring, j, h) - velocity(ring, j, -h)) / (2 * h);
+        return (first_velocity(ring, j, h) - first_velocity(ring, j, -h)) / (2 * h);
       };
       const double one = slope(kStep), two = slope(2 * kStep), three = slope(3 * kStep);
       row.push_back(1.5 * one - 0.6 * two + 0.1 * three);
@@ -80,7 +80,7 @@ TEST(RingSpectrum, IsThatOfAttentionWithRotaryPositions) {
     for (std::size_t p = 0; p < ring.tokens; ++p) {
       double eigenvalue = 0;
       for (std::size_t j = 0; j < ring.tokens; ++j)
-        eigenvalue += row[j] * std::cos(kTurn * static_cast<double>(p * j) /
+        eigenvalue += row[j] * std::cos(kFullTurn * static_cast<double>(p * j) /
                                         static_cast<double>(ring.tokens));
       EXPECT_NEAR(eigenvalue, rates[p], 1e-9) << p;
     }
