@@ -170,7 +170,9 @@ TEST(PolygonClusters, OddOnesAreStableBelowTheirEdges) {
                                                     {11, -11.88692608267906915385},
                                                     {13, -16.70383003421232060915}};
   for (const Rule rule : {kSa, kUsa})
-    for (const auto& [count, edge] : edges) {
+    for (const auto& known : edges) {  // clang 14 has no bindings in lambdas
+      const auto count = known.first;
+      const double edge = known.second;
       const auto most = [&](double beta) {
         const GrowthSpectrum s = polygon_spectrum({rule, beta, count});
         return *std::max_element(s.rate.begin() + 1, s.rate.end());
