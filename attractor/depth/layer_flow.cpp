@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "attractor/attention/attention.hpp"
@@ -197,7 +198,9 @@ void LayerFlow::attend(const flow::Time& now, std::span<const double> state,
     attractor::attend(rescaled_layer(architecture_.layer, now.value()), state, request, out);
   else
     attractor::attend(architecture_.layer, block_input(state), request, out);
-  if (out.status != LayerStatus::complete) status_ = out.status;
+  // A drift that is no number ends the run by itself, and one of a rejected step is none of its
+  // business.
+  if (out.status == LayerStatus::sinkhorn_unconverged) status_ = out.status;
 }
 
 std::span<const double> LayerFlow::directions(std::span<const double> state,
@@ -215,7 +218,8 @@ std::vector<double> LayerFlow::head_entropies(const flow::Time& now,
   LayerOutput out;
   attend(now, state, {.entropy = true}, out);
   const std::size_t heads = architecture_.layer.heads.size(), n = out.entropy.size() / heads;
-  std::vector<double> mean(heads, 0.0);
+  const bool known = out.status != LayerStatus::not_finite;
+  std::vector<double> mean(heads, known ? 0 : std::numeric_limits<double>::quiet_NaN());
   for (std::size_t k = 0; k < out.entropy.size(); ++k)
     mean[k % heads] += out.entropy[k] / static_cast<double>(n);
   return mean;
@@ -233,6 +237,10 @@ void LayerFlow::write(const flow::Time& now, std::span<const double> state, doub
                       bool tangent, std::span<double> out) const {
   const std::size_t dim = architecture_.layer.dim;
   attend(now, state, {}, output_);
+  if (output_.status == LayerStatus::not_finite) {
+    std::ranges::fill(out, std::numeric_limits<double>::quiet_NaN());
+    return;
+  }
   const Geometry geometry = architecture_.geometry;
   const bool pulled = geometry == Geometry::attracted || geometry == Geometry::rescaled;
   const bool kept = geometry == Geometry::sphere && !present().grows;

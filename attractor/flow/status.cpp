@@ -39,7 +39,7 @@ std::string_view remedy(Status status) {
     case Status::too_many_steps:
       return "raise max-steps, loosen tolerance or shorten time";
     case Status::not_finite:
-      return "shorten time, lower beta or stay on the sphere";
+      return "shorten time, lower beta, gains or weights, or stay on the sphere";
   }
   return "";
 }

@@ -15,7 +15,7 @@ double log10_of(const flow::Time& time) { return time.log() / std::numbers::ln10
 
 void write_header(const FlowRecord& r, Archive& file) {
   file.attribute("/", "parameters", std::string_view(stored_json(r.setup).dump()));
-  file.attribute("/", "status", flow::name(r.status));
+  file.attribute("/", "status", outcome(r));
   file.attribute("/", "engine", std::string_view(r.engine));
   file.attribute("/", "seed", r.setup.seed);
   file.attribute("/", "tokens", r.tokens);
@@ -166,7 +166,7 @@ void add_leaders(const FlowRecord& r, Json& json) {
 Json flow_values(const FlowRecord& r) {
   const observe::Observation& end = r.series.back();
   Json json;
-  json["status"] = flow::name(r.status);
+  json["status"] = outcome(r);
   json["time"] = number(r.time.value());
   json["log10_time"] = number(log10_of(r.time));
   json["steps"] = r.steps;

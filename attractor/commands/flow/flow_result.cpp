@@ -70,7 +70,7 @@ std::string verified_words(const FlowRecord& r, const Verification& v) {
 
 std::string words(const FlowRecord& r, const std::optional<Verification>& verified) {
   std::string text = command(r.setup) + "\n\n";
-  text += row("status", std::string(flow::name(r.status)), "");
+  text += row("status", std::string(outcome(r)), "");
   text +=
       row("time", plain_words(r.time), fmt::format("{} steps, {} rejected", r.steps, r.rejected));
   text += tokens_words(r);
@@ -105,9 +105,7 @@ std::string not_delivered(const FlowRecord& r, const std::optional<Verification>
     return fmt::format("{} at t = {}{}: {}", flow::name(r.status), plain_words(r.time),
                        equilibrium_words(r), flow::remedy(r.status));
   if (r.layer_status == LayerStatus::complete) return "";
-  return r.layer_status == LayerStatus::sinkhorn_unconverged
-             ? "Sinkhorn's iteration did not reach doubly stochastic weights; lower beta"
-             : "logits left the range of double precision; shorten time or lower beta";
+  return "Sinkhorn's iteration did not reach doubly stochastic weights; lower beta";
 }
 
 Json values(const FlowRecord& r, const std::optional<Verification>& v) {

@@ -60,4 +60,11 @@ struct FlowRecord {
   FlowWeights last_weights;                          // at the end, where they are redrawn
 };
 
+/// How the run ended in one word; attention that never became doubly stochastic is no completion.
+inline std::string_view outcome(const FlowRecord& record) {
+  const bool fell_short = record.layer_status != LayerStatus::complete;
+  return flow::delivered(record.status) && fell_short ? name(record.layer_status)
+                                                      : flow::name(record.status);
+}
+
 }  // namespace attractor::lab

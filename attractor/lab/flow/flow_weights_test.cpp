@@ -148,6 +148,27 @@ TEST_F(FlowWeightsTest, DrawnWeightsGivenAgainMakeTheSameRun) {
   }
 }
 
+// Finite weights whose logits no double holds end a run where it is, by any stepper and any way
+// into the logits; it used to stand still until its end time and call that complete.
+TEST_F(FlowWeightsTest, LogitsBeyondDoublesAreNoCompletion) {
+  const FlowSetup calm{.norm = Normalisation::pre, .tokens = 6, .dim = 4, .time = 1};
+  const auto huge = [](double size) { return ArrayInput(Array{{4}, std::vector(4, size)}); };
+  for (const double size : {1e160, 1e250, 1e308})
+    for (const flow::Method stepper :
+         {flow::Method::adaptive, flow::Method::euler, flow::Method::layers}) {
+      FlowSetup gain = calm, keys = calm;
+      gain.stepper = keys.stepper = stepper;
+      gain.gain = huge(size);
+      keys.query_gain = keys.key_gain = huge(size);
+      for (const FlowSetup& p : {gain, keys}) {
+        const FlowRecord record = run_flow(p, {});
+        EXPECT_EQ(outcome(record), "not_finite") << size;
+        EXPECT_EQ(record.time, flow::Time(0)) << size;
+      }
+    }
+  EXPECT_EQ(outcome(run_flow(calm, {})), "complete");
+}
+
 TEST_F(FlowWeightsTest, AreInTheResultWithTheirShapes) {
   const FlowSetup p{.query = WeightKind::gaussian,
                     .key = WeightKind::gaussian,
