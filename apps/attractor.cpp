@@ -17,7 +17,7 @@
 #include "apps/exit_status.hpp"
 #include "apps/terminal.hpp"
 #include "attractor/base/error.hpp"
-#include "attractor/files/hdf5.hpp"
+#include "attractor/files/arrays/hdf5.hpp"
 #include "attractor/ranks/ranks.hpp"
 
 namespace {

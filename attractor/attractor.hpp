@@ -30,7 +30,7 @@
 
 // Attention flows: training, and the margins it ends at, with proofs.
 #include "attractor/solve/hard_margin.hpp"
-#include "attractor/solve/lp_margin.hpp"
+#include "attractor/solve/norms/lp_margin.hpp"
 #include "attractor/solve/nuclear/nuclear_margin.hpp"
 #include "attractor/training/descent_flow.hpp"
 #include "attractor/training/examples.hpp"

@@ -23,7 +23,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/threads.hpp"
-#include "attractor/files/npy.hpp"
+#include "attractor/files/arrays/npy.hpp"
 #include "attractor/solve/hard_margin.hpp"
 #include "attractor/solve/margin_status.hpp"
 #include "bench/timing.hpp"

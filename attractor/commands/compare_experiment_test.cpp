@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "attractor/base/file.hpp"
-#include "attractor/files/hdf5.hpp"
+#include "attractor/files/arrays/hdf5.hpp"
 #include "attractor/files/load_inputs.hpp"
 #include "tests/support/page_test.hpp"
 #include "tests/support/refusal.hpp"

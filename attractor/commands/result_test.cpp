@@ -6,7 +6,7 @@
 
 #include "attractor/base/numbers.hpp"
 #include "attractor/drawing/page_file.hpp"
-#include "attractor/files/hdf5.hpp"
+#include "attractor/files/arrays/hdf5.hpp"
 #include "attractor/lab/wrap.hpp"
 #include "tests/support/page_test.hpp"
 

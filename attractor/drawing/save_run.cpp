@@ -5,8 +5,8 @@
 
 #include "attractor/base/file.hpp"
 #include "attractor/drawing/page_file.hpp"
+#include "attractor/files/arrays/npy.hpp"
 #include "attractor/files/load_inputs.hpp"
-#include "attractor/files/npy.hpp"
 #include "attractor/files/problem_file.hpp"
 #include "attractor/files/run_directory.hpp"
 

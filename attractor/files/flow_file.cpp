@@ -7,7 +7,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/numbers.hpp"
-#include "attractor/files/hdf5.hpp"
+#include "attractor/files/arrays/hdf5.hpp"
 #include "attractor/lab/json.hpp"
 
 namespace attractor::lab {

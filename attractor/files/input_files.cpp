@@ -13,7 +13,7 @@
 
 #include "attractor/base/checksum.hpp"
 #include "attractor/base/error.hpp"
-#include "attractor/files/array_file.hpp"
+#include "attractor/files/arrays/array_file.hpp"
 
 namespace attractor::lab {
 namespace fs = std::filesystem;

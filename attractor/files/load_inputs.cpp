@@ -7,10 +7,10 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
-#include "attractor/files/array_file.hpp"
-#include "attractor/files/hdf5.hpp"
-#include "attractor/files/model_config.hpp"
-#include "attractor/files/model_file.hpp"
+#include "attractor/files/arrays/array_file.hpp"
+#include "attractor/files/arrays/hdf5.hpp"
+#include "attractor/files/models/model_config.hpp"
+#include "attractor/files/models/model_file.hpp"
 #include "attractor/files/problem_file.hpp"
 #include "attractor/lab/select/example_parameters.hpp"
 

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "attractor/files/hdf5.hpp"
-#include "attractor/files/npy.hpp"
+#include "attractor/files/arrays/hdf5.hpp"
+#include "attractor/files/arrays/npy.hpp"
 #include "attractor/files/problem_file.hpp"
 #include "attractor/training/examples.hpp"
 #include "tests/support/page_test.hpp"

@@ -7,8 +7,8 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
+#include "attractor/files/arrays/npy.hpp"
 #include "attractor/files/load_inputs.hpp"
-#include "attractor/files/npy.hpp"
 
 namespace attractor::lab {
 namespace {

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "attractor/base/file.hpp"
-#include "attractor/files/npy.hpp"
+#include "attractor/files/arrays/npy.hpp"
 #include "tests/support/page_test.hpp"
 #include "tests/support/refusal.hpp"
 

@@ -20,8 +20,8 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/file.hpp"
-#include "attractor/files/hdf5.hpp"
-#include "attractor/files/npy.hpp"
+#include "attractor/files/arrays/hdf5.hpp"
+#include "attractor/files/arrays/npy.hpp"
 
 namespace attractor::training {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "attractor/base/file.hpp"
 #include "attractor/base/random.hpp"
-#include "attractor/files/hdf5.hpp"
-#include "attractor/files/npy.hpp"
+#include "attractor/files/arrays/hdf5.hpp"
+#include "attractor/files/arrays/npy.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace attractor::training {

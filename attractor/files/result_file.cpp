@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "attractor/files/hdf5.hpp"
+#include "attractor/files/arrays/hdf5.hpp"
 
 namespace attractor::lab {
 

@@ -10,8 +10,8 @@
 #include "attractor/commands/density/density_scene.hpp"
 #include "attractor/commands/flow/flow_view.hpp"
 #include "attractor/commands/select/select_scene.hpp"
+#include "attractor/files/arrays/hdf5.hpp"
 #include "attractor/files/flow_file.hpp"
-#include "attractor/files/hdf5.hpp"
 #include "attractor/lab/json.hpp"
 
 namespace attractor::lab {

@@ -1,5 +1,5 @@
-// Named tensors, wherever they are kept: files (files/safetensors.hpp and its like), memory. Who
-// wants one looks at its shape first, so that no memory is taken for what does not fit.
+// Named tensors, wherever they are kept: files (files/arrays/safetensors.hpp and its like), memory.
+// Who wants one looks at its shape first, so that no memory is taken for what does not fit.
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,7 @@
 
 #include "attractor/base/random.hpp"
 #include "attractor/solve/hard_margin.hpp"
-#include "attractor/solve/lp_margin.hpp"
+#include "attractor/solve/norms/lp_margin.hpp"
 #include "attractor/solve/nuclear/nuclear_margin.hpp"
 #include "tests/support/margin_data.hpp"
 #include "tests/support/rational.hpp"

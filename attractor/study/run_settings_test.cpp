@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "attractor/files/npy.hpp"
+#include "attractor/files/arrays/npy.hpp"
 #include "tests/support/page_test.hpp"
 #include "tests/support/refusal.hpp"
 

@@ -14,7 +14,7 @@
 #include "attractor/base/file.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/drawing/page_file.hpp"
-#include "attractor/files/npy.hpp"
+#include "attractor/files/arrays/npy.hpp"
 #include "attractor/study/measure.hpp"
 #include "attractor/study/sweep_result.hpp"
 #include "tests/support/refusal.hpp"

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "attractor/base/numbers.hpp"
-#include "attractor/files/model_file.hpp"
+#include "attractor/files/models/model_file.hpp"
 #include "attractor/observe/pairs.hpp"
 #include "papers/fetched.hpp"
 #include "papers/models/phonemes_txt.hpp"

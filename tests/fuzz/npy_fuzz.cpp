@@ -5,7 +5,7 @@
 #include <span>
 
 #include "attractor/base/error.hpp"
-#include "attractor/files/npy.hpp"
+#include "attractor/files/arrays/npy.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {

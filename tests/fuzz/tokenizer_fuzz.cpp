@@ -6,8 +6,8 @@
 #include <string>
 
 #include "attractor/base/error.hpp"
-#include "attractor/files/model_config.hpp"
-#include "attractor/files/tokenizer_file.hpp"
+#include "attractor/files/models/model_config.hpp"
+#include "attractor/files/models/tokenizer_file.hpp"
 
 namespace {
 

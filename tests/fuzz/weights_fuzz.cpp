@@ -10,10 +10,10 @@
 #include <string>
 
 #include "attractor/base/error.hpp"
-#include "attractor/files/llama2c.hpp"
-#include "attractor/files/npz.hpp"
-#include "attractor/files/onnx_weights.hpp"
-#include "attractor/files/safetensors.hpp"
+#include "attractor/files/arrays/npz.hpp"
+#include "attractor/files/arrays/safetensors.hpp"
+#include "attractor/files/models/llama2c.hpp"
+#include "attractor/files/models/onnx_weights.hpp"
 #include "attractor/models/assemble.hpp"
 
 namespace {

@@ -13,7 +13,7 @@
 #include "attractor/base/numbers.hpp"
 #include "attractor/commands/bridge/bridge_numbers.hpp"
 #include "attractor/drawing/figure_file.hpp"
-#include "attractor/files/hdf5.hpp"
+#include "attractor/files/arrays/hdf5.hpp"
 #include "attractor/lab/flow/flow_experiment.hpp"
 #include "attractor/space/space.hpp"
 #include "attractor/training/examples.hpp"

@@ -12,7 +12,7 @@
 #include "attractor/commands/select/select_numbers.hpp"
 #include "attractor/commands/select/select_words.hpp"
 #include "attractor/drawing/figure_file.hpp"
-#include "attractor/files/hdf5.hpp"
+#include "attractor/files/arrays/hdf5.hpp"
 #include "attractor/space/space.hpp"
 #include "attractor/training/examples.hpp"
 #include "tests/support/page_test.hpp"

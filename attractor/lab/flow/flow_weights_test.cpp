@@ -13,7 +13,7 @@
 
 #include "attractor/base/random.hpp"
 #include "attractor/commands/flow/flow_numbers.hpp"
-#include "attractor/files/hdf5.hpp"
+#include "attractor/files/arrays/hdf5.hpp"
 #include "attractor/files/load_inputs.hpp"
 #include "attractor/lab/flow/flow_experiment.hpp"
 #include "tests/support/observations.hpp"

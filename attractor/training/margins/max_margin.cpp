@@ -12,10 +12,10 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/numbers.hpp"
 #include "attractor/solve/enclosed_sum.hpp"
-#include "attractor/solve/lp_margin.hpp"
+#include "attractor/solve/norms/lp_margin.hpp"
+#include "attractor/solve/norms/polyhedral_margin.hpp"
 #include "attractor/solve/nuclear/nuclear_margin.hpp"
 #include "attractor/solve/nuclear/spectral_margin.hpp"
-#include "attractor/solve/polyhedral_margin.hpp"
 #include "attractor/space/space.hpp"
 
 namespace attractor::training {
