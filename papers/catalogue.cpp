@@ -12,25 +12,29 @@ namespace attractor::papers {
 // Each is defined in the file of its name: folder/name.cpp has name::entry().
 // clang-format off
 
-// clustering/
+// phases/
 namespace phase_circle { Entry entry(); }
 namespace phase_sphere { Entry entry(); }
 namespace phase_unnormalised { Entry entry(); }
 namespace phase_weights { Entry entry(); }
 namespace equiangular_curve { Entry entry(); }
+
+// clustering/
 namespace sphere_film { Entry entry(); }
 namespace gradient_flow_energy { Entry entry(); }
-namespace normalisation_rates { Entry entry(); }
 namespace emergence_shapes { Entry entry(); }
-namespace feed_forward { Entry entry(); }
 namespace hardmax_cells { Entry entry(); }
 namespace frank_wolfe { Entry entry(); }
 namespace negative_beta { Entry entry(); }
-namespace exclusive_self_attention { Entry entry(); }
-namespace hardmax_without_self { Entry entry(); }
 namespace weighted_rearrangement { Entry entry(); }
 namespace hemisphere_collapse { Entry entry(); }
 namespace one_cluster { Entry entry(); }
+
+// layers/
+namespace normalisation_rates { Entry entry(); }
+namespace feed_forward { Entry entry(); }
+namespace exclusive_self_attention { Entry entry(); }
+namespace hardmax_without_self { Entry entry(); }
 namespace twisted_states { Entry entry(); }
 namespace query_key_norm { Entry entry(); }
 
@@ -49,17 +53,22 @@ namespace slow_manifold { Entry entry(); }
 // limits/
 namespace mean_field_limit { Entry entry(); }
 namespace kuramoto { Entry entry(); }
-namespace critical_scaling { Entry entry(); }
-namespace noise_transition { Entry entry(); }
-namespace lost_in_the_middle { Entry entry(); }
 namespace mode_count { Entry entry(); }
-namespace iid_keys { Entry entry(); }
 namespace porous_medium { Entry entry(); }
 namespace gaussian_tokens { Entry entry(); }
 namespace wasserstein_decay { Entry entry(); }
 namespace several_clusters { Entry entry(); }
 namespace erratum_fokker_planck_sign { Entry entry(); }
 namespace erratum_redrawn_weights { Entry entry(); }
+
+// noise/
+namespace noise_transition { Entry entry(); }
+namespace noise_shapes { Entry entry(); }
+
+// context/
+namespace critical_scaling { Entry entry(); }
+namespace lost_in_the_middle { Entry entry(); }
+namespace iid_keys { Entry entry(); }
 
 // selection/
 namespace single_input_global { Entry entry(); }
@@ -73,16 +82,20 @@ namespace prompt_weight_equivalence { Entry entry(); }
 namespace descent_rates { Entry entry(); }
 namespace necessity { Entry entry(); }
 namespace feasibility { Entry entry(); }
-namespace nonlinear_head { Entry entry(); }
-namespace multi_token { Entry entry(); }
 namespace optimality_certificate { Entry entry(); }
 namespace benign_overfitting { Entry entry(); }
+
+// heads/
+namespace nonlinear_head { Entry entry(); }
+namespace multi_token { Entry entry(); }
+namespace several_heads { Entry entry(); }
 
 // margins/
 namespace weights_or_factors { Entry entry(); }
 namespace rank { Entry entry(); }
 namespace mirror_descent { Entry entry(); }
 namespace graph_svm { Entry entry(); }
+namespace mixtures { Entry entry(); }
 namespace optimiser_atlas { Entry entry(); }
 namespace diagonal_factors { Entry entry(); }
 namespace attention_markov_chain { Entry entry(); }
@@ -118,6 +131,7 @@ const std::vector<Entry>& catalogue() {
       normalisation_rates::entry(),
       critical_scaling::entry(),
       noise_transition::entry(),
+      noise_shapes::entry(),
       emergence_shapes::entry(),
       lost_in_the_middle::entry(),
       feed_forward::entry(),
@@ -158,6 +172,8 @@ const std::vector<Entry>& catalogue() {
       rank::entry(),
       mirror_descent::entry(),
       multi_token::entry(),
+      mixtures::entry(),
+      several_heads::entry(),
       graph_svm::entry(),
       optimiser_atlas::entry(),
       diagonal_factors::entry(),

@@ -40,7 +40,7 @@ class FunctionFlow final : public flow::Flow {
     drift_at(now, state, log_unit, out);
   }
   bool autonomous() const override { return own_.autonomous; }
-  double noise() const override { return setup_.noise; }
+  flow::NoiseLaw noise() const override { return {.own = setup_.noise}; }
   flow::Balance balance(std::span<const double> state, std::span<const double> drift,
                         double log_unit) const override {
     const double speed = flow::largest_length(*space_, drift, state) * std::exp(-log_unit);

@@ -82,6 +82,24 @@ void refuse(bool wrong, const std::string& sentence) {
   if (wrong) throw Error(sentence);
 }
 
+void validate_noise(const Architecture& a) {
+  const bool additive = a.noise_kind == flow::NoiseKind::additive;
+  refuse(additive && a.noise > 0 && scheme(a.norm).grows,
+         fmt::format("noise on the sphere needs tokens of length 1, not norm {}",
+                     attractor::name(a.norm)));
+  refuse(additive && a.common_noise > 0 && scheme(a.norm).grows,
+         fmt::format("common noise on the sphere needs tokens of length 1, not norm {}",
+                     attractor::name(a.norm)));
+  if (a.noise_axes.empty()) return;
+  refuse(!additive, "noise-axes need noise-kind additive: a clock has no axes");
+  refuse(a.noise_axes.size() != a.layer.dim,
+         fmt::format("noise-axes has {} numbers; dim = {} are needed", a.noise_axes.size(),
+                     a.layer.dim));
+  for (const double axis : a.noise_axes)
+    refuse(!(axis >= 0 && std::isfinite(axis)),
+           fmt::format("noise-axes holds {}; finite numbers from 0 on are needed", axis));
+}
+
 }  // namespace
 
 std::span<const std::string_view> names(Geometry) {
@@ -111,12 +129,7 @@ void validate(const Architecture& a) {
                      attractor::name(a.geometry)));
   refuse(a.first_fixed && (!a.layer.mask.causal || a.noise > 0 || a.common_noise > 0),
          "a fixed first token needs a causal mask and no noise");
-  refuse(a.noise > 0 && scheme(a.norm).grows,
-         fmt::format("noise on the sphere needs tokens of length 1, not norm {}",
-                     attractor::name(a.norm)));
-  refuse(a.common_noise > 0 && scheme(a.norm).grows,
-         fmt::format("common noise on the sphere needs tokens of length 1, not norm {}",
-                     attractor::name(a.norm)));
+  validate_noise(a);
 }
 
 LayerFlow::LayerFlow(Architecture architecture, std::size_t tokens)

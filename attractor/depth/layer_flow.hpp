@@ -40,7 +40,9 @@ struct Architecture {
   std::vector<double> gain{};         // one for each channel; empty: 1
   FeedForward feed_forward{};
   double noise = 0, common_noise = 0;  // kappa
-  bool first_fixed = false;            // the first token neither turns nor grows
+  flow::NoiseKind noise_kind = flow::NoiseKind::additive;
+  std::vector<double> noise_axes{};  // one for each channel; empty: 1
+  bool first_fixed = false;          // the first token neither turns nor grows
 };
 
 /// Throws Error on a combination that has no meaning.
@@ -58,8 +60,10 @@ class LayerFlow final : public TokenFlow {
                     std::span<double> out) const override;
   bool autonomous() const override;
   double log_unit() const override { return log_unit_; }
-  double noise() const override { return architecture_.noise; }
-  double common_noise() const override { return architecture_.common_noise; }
+  flow::NoiseLaw noise() const override {
+    const Architecture& a = architecture_;
+    return {.own = a.noise, .common = a.common_noise, .kind = a.noise_kind, .axes = a.noise_axes};
+  }
   /// mix: goes over to pre when its time has come.
   bool simplify(const flow::Time& now, std::vector<double>& state) override;
 

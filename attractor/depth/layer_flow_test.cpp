@@ -377,6 +377,19 @@ TEST(LayerFlow, RefusesWhatHasNoMeaning) {
                 a.norm = Normalisation::pre;
               }),
               "noise on the sphere");
+  EXPECT_SAYS(refused([](Architecture& a) { a.noise_axes = {1, 2}; }), "noise-axes has 2 numbers");
+  EXPECT_SAYS(refused([](Architecture& a) { a.noise_axes = {1, -1, 1}; }), "noise-axes holds -1");
+  EXPECT_SAYS(refused([](Architecture& a) {
+                a.noise_axes = {1, 1, 1};
+                a.noise_kind = flow::NoiseKind::multiplicative;
+              }),
+              "a clock has no axes");
+  EXPECT_EQ(refused([](Architecture& a) {  // lengths grow by the same clock
+              a.noise = 1;
+              a.norm = Normalisation::pre;
+              a.noise_kind = flow::NoiseKind::multiplicative;
+            }),
+            "");
   EXPECT_EQ(refused([](Architecture&) {}), "");
 }
 

@@ -17,7 +17,7 @@ class Turning final : public Flow {
   const Space& space() const override { return sphere_; }
   bool autonomous() const override { return false; }
   double log_unit() const override { return unit_; }
-  double noise() const override { return noise_; }
+  NoiseLaw noise() const override { return {.own = noise_}; }
   void drift(std::span<const double>, double, std::span<double>) const override { FAIL(); }
   void drift_at(const Time& now, std::span<const double> x, double log_unit,
                 std::span<double> out) const override {

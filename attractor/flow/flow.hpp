@@ -1,5 +1,5 @@
-// A flow: dx = drift(x) dt + P sqrt(2 kappa) dB for a state of points on a space, kappa = 0 unless
-// it says otherwise, B a Brownian motion of each point, P the projection onto the tangent space.
+// A flow: dx = drift(x) dt for a state of points on a space, and noise if it has any
+// (noise_law.hpp).
 // Depth moves tokens and freezes attention; training moves attention and freezes tokens; both are
 // flows, and run() is their only time loop.
 //
@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "attractor/flow/noise_law.hpp"
 #include "attractor/flow/time.hpp"
 #include "attractor/space/space.hpp"
 
@@ -74,10 +75,8 @@ class Flow {
     return {};
   }
 
-  /// kappa; moves points under a stochastic method only (tableau.hpp).
-  virtual double noise() const { return 0; }
-  /// The same with one Brownian motion of R^d for all points, projected at each of them.
-  virtual double common_noise() const { return 0; }
+  /// Moves points under a method for its kind only (tableau.hpp).
+  virtual NoiseLaw noise() const { return {}; }
 
   /// Called between steps: may shorten the state (coalesced tokens) or lengthen it again.
   /// True if it did.

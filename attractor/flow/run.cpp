@@ -24,7 +24,7 @@ class Loop {
       : flow_(flow), plan_(plan), p_(progress), hooks_(hooks), stepper_(method, plan.noise) {
     // Who shares the state stops with the first one who wants to.
     if (hooks.stop) stop_ = [this] { return flow_.largest(hooks_.stop() ? 1 : 0) > 0; };
-    noisy_ = method.stochastic && (flow.noise() > 0 || flow.common_noise() > 0);
+    noisy_ = method.takes(flow.noise());
     if (!p_.started) p_.log_unit = flow.log_unit();
     if (!method.adaptive()) plan_fixed_steps();
     // Errors of drifts count in an estimate as its weights do.

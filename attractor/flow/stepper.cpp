@@ -116,7 +116,13 @@ Stages::Stages(const Tableau& tableau)
 // out = x + h sum_s weights[s] k_s over the coordinates [begin, end).
 void Stepper::combine(const std::vector<double>& weights, std::size_t begin, std::size_t end,
                       double* out) const {
-  weighted_sum(weights, h_, stage_, from_.data() + begin, begin, end - begin, out);
+  if (clock_.empty()) {
+    weighted_sum(weights, h_, stage_, from_.data() + begin, begin, end - begin, out);
+    return;
+  }
+  const std::size_t dim = space_->dim();
+  for (std::size_t at = begin; at < end; at += dim)
+    weighted_sum(weights, clock_[at / dim], stage_, from_.data() + at, at, dim, out + (at - begin));
 }
 
 std::span<const double> Stepper::drift(const Flow& flow, const Time& now,
@@ -160,13 +166,17 @@ std::optional<double> Stepper::attempt(const Flow& flow, const Time& start,
   from_ = state;
   h_ = h;
   next_.resize(state.size());
+  const NoiseLaw law = flow.noise();
+  const bool noisy = tableau_.takes(law), clocked = noisy && law.kind == NoiseKind::multiplicative;
+  clock_.clear();
+  if (clocked) set_clock(law, log_unit, step);
   for (std::size_t s = 1; s < tableau_.stages(); ++s) {
     if (stop && stop()) return std::nullopt;
     evaluate(flow, start, log_unit, s, tableau_.a[s], next_);
   }
   // With first-same-as-last the final stage already sits at the result.
   if (!tableau_.first_same_as_last) move_by(tableau_.b, next_);
-  if (tableau_.stochastic) add_noise(flow, log_unit, step);
+  if (noisy && !clocked) add_noise(law, log_unit, step);
   return error(flow);
 }
 
@@ -177,29 +187,42 @@ void Stepper::prepare_dense(const Flow& flow, const Time& start, double log_unit
     evaluate(flow, start, log_unit, tableau_.stages() + s, tableau_.dense_a[s], point);
 }
 
-// The kick is tangent where the drift has led; the order of the two does not matter to order h.
-void Stepper::add_noise(const Flow& flow, double log_unit, std::uint64_t step) {
+// The normal numbers of all substeps, one for each.
+double Stepper::draw(const Stream& stream, std::size_t item, std::size_t c,
+                     std::uint64_t step) const {
+  double sum = 0;
+  for (std::uint64_t k = step * substeps_; k < (step + 1) * substeps_; ++k)
+    sum += stream.normal(item, k * space_->dim() + c);
+  return sum;
+}
+
+// dt + sqrt(2 kappa) dB of each point, in units e^log_unit.
+void Stepper::set_clock(const NoiseLaw& law, double log_unit, std::uint64_t step) {
+  const double time = h_ * std::exp(-log_unit) / static_cast<double>(substeps_);
+  const double own = std::sqrt(2 * law.own * time), common = std::sqrt(2 * law.common * time);
+  const double shared = h_ + (common > 0 ? common * draw(common_noise_, 0, 0, step) : 0.0);
+  clock_.assign(from_.size() / space_->dim(), shared);
+  if (own == 0) return;
+  for (std::size_t i = 0; i < clock_.size(); ++i) clock_[i] += own * draw(own_noise_, i, 0, step);
+}
+
+// The order of drift and kick does not matter to order h. Equal axes: the tangent part is the whole
+// of the law, and the more exact way.
+void Stepper::add_noise(const NoiseLaw& law, double log_unit, std::uint64_t step) {
   const std::size_t dim = space_->dim(), points = next_.size() / dim;
   const double time = h_ * std::exp(log_unit) / static_cast<double>(substeps_);
-  const double own = std::sqrt(2 * flow.noise() * time);
-  const double common = std::sqrt(2 * flow.common_noise() * time);
-  if (own == 0 && common == 0) return;
-  const auto draw = [&](const Stream& stream, std::size_t item, std::size_t c) {
-    double sum = 0;
-    for (std::uint64_t k = step * substeps_; k < (step + 1) * substeps_; ++k)
-      sum += stream.normal(item, k * dim + c);
-    return sum;
-  };
+  const double own = std::sqrt(2 * law.own * time), common = std::sqrt(2 * law.common * time);
   std::vector<double> shared(dim, 0.0);
   if (common > 0)
-    for (std::size_t c = 0; c < dim; ++c) shared[c] = common * draw(common_noise_, 0, c);
+    for (std::size_t c = 0; c < dim; ++c) shared[c] = common * draw(common_noise_, 0, c, step);
   parallel_for(points, grain(dim), [&](std::size_t begin, std::size_t end) {
     std::vector<double> kick(dim);
     for (std::size_t i = begin; i < end; ++i) {
       const std::span<double> x = std::span(next_).subspan(i * dim, dim);
       for (std::size_t c = 0; c < dim; ++c)
-        kick[c] = shared[c] + (own > 0 ? own * draw(own_noise_, i, c) : 0.0);
-      space_->project(x, kick);
+        kick[c] = shared[c] + (own > 0 ? own * draw(own_noise_, i, c, step) : 0.0);
+      for (std::size_t c = 0; c < law.axes.size(); ++c) kick[c] *= law.axes[c];
+      if (law.axes.empty()) space_->project(x, kick);
       for (std::size_t c = 0; c < dim; ++c) x[c] += kick[c];
       space_->retract(x);
     }

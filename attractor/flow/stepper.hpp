@@ -74,7 +74,9 @@ class Stepper {
   double error(const Flow& flow) const;
   void evaluate(const Flow& flow, const Time& start, double log_unit, std::size_t stage,
                 const std::vector<double>& a, std::span<double> point);
-  void add_noise(const Flow& flow, double log_unit, std::uint64_t step);
+  double draw(const Stream& stream, std::size_t item, std::size_t c, std::uint64_t step) const;
+  void set_clock(const NoiseLaw& law, double log_unit, std::uint64_t step);
+  void add_noise(const NoiseLaw& law, double log_unit, std::uint64_t step);
 
   Tableau tableau_;
   Stream own_noise_, common_noise_;
@@ -87,6 +89,7 @@ class Stepper {
   const Space* space_ = nullptr;
   std::span<const double> from_;
   double h_ = 0;
+  std::vector<double> clock_;  // the step of each point, where noise is multiplicative; else empty
 };
 
 }  // namespace attractor::flow

@@ -58,7 +58,8 @@ Tableau rk4() {
           .order = 4,
           .a = {{}, {0.5}, {0, 0.5}, {0, 0, 1}},
           .b = {1. / 6, 1. / 3, 1. / 3, 1. / 6},
-          .dense = kutta_cubic};
+          .dense = kutta_cubic,
+          .clocked = true};
 }
 
 Tableau dormand_prince() {
@@ -86,6 +87,11 @@ Tableau bogacki_shampine() {
           .error = {-5. / 72, 1. / 12, 1. / 9, -1. / 8},
           .dense = bogacki_shampine_cubic,
           .first_same_as_last = true};
+}
+
+std::span<const std::string_view> names(NoiseKind) {
+  static constexpr std::string_view kNames[] = {"additive", "multiplicative"};
+  return kNames;
 }
 
 std::span<const std::string_view> names(Method) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "attractor/base/named.hpp"
+#include "attractor/flow/noise_law.hpp"
 
 namespace attractor::flow {
 
@@ -22,20 +23,25 @@ struct Tableau {
   std::vector<std::vector<double>> dense_a = {};
   bool layer_map = false;  // stage 1 is the layer's increment, not the projected drift
   bool first_same_as_last = false;
-  bool stochastic = false;  // the step ends with the flow's noise
+  bool stochastic = false;  // the step ends with the flow's noise, if it is additive
+  bool clocked = false;     // each point has its own step, if noise is multiplicative
 
   std::size_t stages() const { return b.size(); }
   /// The array each stage (those of dense_a last) is kept in: stages that are never needed together
   /// share one. The first has its own.
   std::vector<std::size_t> places() const;
   bool adaptive() const { return !error.empty(); }
+  /// Noise of this kind moves points.
+  bool takes(const NoiseLaw& law) const {
+    return law.present() && (law.kind == NoiseKind::additive ? stochastic : clocked);
+  }
 };
 
 /// x <- retract(x + h attention(x)): the discrete layers that published codes iterate. Order 1.
 Tableau layers();
 /// Explicit Euler with retraction. Order 1.
 Tableau euler();
-/// The classical method of Kutta (1901). Order 4.
+/// The classical method of Kutta (1901). Order 4; on a random clock too.
 Tableau rk4();
 /// Dormand and Prince (1980), 5(4), with Shampine's continuous extension of order 4.
 Tableau dormand_prince();

@@ -48,7 +48,7 @@ class CircleTokens final : public flow::Flow {
   const Space& space() const override { return space_; }
   void drift(std::span<const double> angles, double log_unit, std::span<double> out) const override;
   double log_unit() const override { return log_unit_; }
-  double noise() const override { return attention_.noise; }
+  flow::NoiseLaw noise() const override { return {.own = attention_.noise}; }
 
   /// Asked within evaluations, from several threads: one of 10^7 tokens at beta = 10^6 takes
   /// minutes. Once it says so, sums are left unfinished and every drift is NaN.

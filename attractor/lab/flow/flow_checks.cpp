@@ -55,8 +55,13 @@ void check_endless(const FlowSetup& p) {
 void check_steps(const FlowSetup& p) {
   const Method stepper = stepper_of(p);
   const bool noisy = p.noise > 0 || p.common_noise > 0;
-  refuse(noisy && stepper != Method::euler_maruyama,
+  const bool additive = p.noise_kind == flow::NoiseKind::additive;
+  refuse(noisy && additive && stepper != Method::euler_maruyama,
          fmt::format("noise needs stepper euler-maruyama, not {}", name(stepper)));
+  refuse(noisy && !additive && stepper != Method::rk4,
+         fmt::format("multiplicative noise needs stepper rk4, not {}", name(stepper)));
+  refuse(p.noise_axes.given() && !(noisy && additive),
+         "noise-axes need additive noise or common-noise above 0");
   if (is_adaptive(p)) return;
   const double time = end_of(p).value();
   refuse(p.step > time && time > 0,

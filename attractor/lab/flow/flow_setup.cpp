@@ -32,6 +32,15 @@ void add_dynamics(FlowSetup& p, ParameterList& l) {
       .within(0, 1e6);
   l.add("common-noise", p.common_noise, "kappa of one Brownian motion for all tokens")
       .within(0, 1e6);
+  l.add("noise-kind", p.noise_kind,
+        "additive: of the tokens; multiplicative: of the strength of attention, a clock t + "
+        "sqrt(2 kappa) B(t) for each token, or with common-noise for all")
+      .used_if(p.noise > 0 || p.common_noise > 0, "noise");
+  l.add("noise-axes", p.noise_axes,
+        "additive: one factor for each channel of the noise, which is added before tokens are "
+        "normalised")
+      .allow(".npy, .npz, .safetensors or HDF5[:/dataset] of dim numbers from 0 on")
+      .used_if(p.noise > 0 || p.common_noise > 0, "noise");
   l.add("noise-substeps", p.noise_substeps, "draw the path of so many finer steps in each step")
       .within(1, 1e6)
       .used_if(p.noise > 0 || p.common_noise > 0, "noise");
@@ -159,7 +168,9 @@ void add_solver(FlowSetup& p, ParameterList& l) {
   l.add("stepper", p.stepper,
         "layers: x <- normalise(x + step A); euler, rk4: fixed step; adaptive: Dormand-Prince "
         "5(4); adaptive3: Bogacki-Shampine 3(2), for tolerances from 1e-2 on; adaptive8: "
-        "Dormand-Prince 8(5,3), for those below 1e-6; auto: adaptive, with noise euler-maruyama; "
+        "Dormand-Prince 8(5,3), for those below 1e-6; auto: adaptive, with noise euler-maruyama, "
+        "or rk4 where "
+        "it is multiplicative; "
         "all add vectors and retract to the sphere, whatever the engine");
   l.add("step", p.step,
         "step of all but adaptive, in time; the last one of all but layers is cut to end in time")
@@ -241,8 +252,10 @@ flow::Time end_of(const FlowSetup& p) {
 }
 
 flow::Method stepper_of(const FlowSetup& p) {
-  const bool noisy = p.noise > 0 || p.common_noise > 0;
-  return p.stepper.value_or(noisy ? flow::Method::euler_maruyama : flow::Method::adaptive);
+  if (p.stepper) return *p.stepper;
+  if (p.noise == 0 && p.common_noise == 0) return flow::Method::adaptive;
+  return p.noise_kind == flow::NoiseKind::additive ? flow::Method::euler_maruyama
+                                                   : flow::Method::rk4;
 }
 
 bool is_adaptive(const FlowSetup& p) { return flow::tableau(stepper_of(p)).adaptive(); }

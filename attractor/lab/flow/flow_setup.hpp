@@ -49,6 +49,8 @@ struct FlowSetup {
   std::uint64_t width = 0;  // 0: that of the arrays, or 4 dim
   double strength = 1;
   double noise = 0, common_noise = 0;
+  flow::NoiseKind noise_kind = flow::NoiseKind::additive;
+  ArrayInput noise_axes;  // dim
   std::uint64_t noise_substeps = 1;
   Arrangement init = Arrangement::uniform;
   std::uint64_t tokens = 64, dim = 3, seed = 0;
@@ -61,7 +63,7 @@ struct FlowSetup {
   ArrayInput tokens_file;                 // n x d
   double time = 10;                       // infinity: until one cluster is left
   std::optional<double> log10_time{};     // instead of time, if given: its decimal logarithm
-  std::optional<flow::Method> stepper{};  // none: adaptive, or euler-maruyama where there is noise
+  std::optional<flow::Method> stepper{};  // none: adaptive, or the one for the noise
   double step = 0.1, tolerance = 1e-8;
   std::uint64_t max_steps = 10'000'000;
   std::optional<depth::Engine> engine{};  // none: the fastest

@@ -253,6 +253,20 @@ TEST(FlowParameterCheck, NegativeBetaIsForLayersAlone) {
             "dynamics radial needs beta from 0 on, not -3; its kernels fall with the distance");
 }
 
+TEST(FlowParameterCheck, EachNoiseHasItsStepper) {
+  constexpr flow::NoiseKind kClock = flow::NoiseKind::multiplicative;
+  EXPECT_EQ(refusal_of_check({.noise = 1, .noise_kind = kClock}), "");
+  EXPECT_EQ(
+      refusal_of_check({.noise = 1, .noise_kind = kClock, .stepper = flow::Method::euler_maruyama}),
+      "multiplicative noise needs stepper rk4, not euler-maruyama");
+  FlowSetup axes{.noise_axes = ArrayInput(Array{{3}, {1, 1, 2}})};
+  EXPECT_EQ(refusal_of_check(axes), "noise-axes need additive noise or common-noise above 0");
+  axes.common_noise = 1;
+  EXPECT_EQ(refusal_of_check(axes), "");
+  axes.noise_kind = kClock;
+  EXPECT_EQ(refusal_of_check(axes), "noise-axes need additive noise or common-noise above 0");
+}
+
 TEST(FlowParameterCheck, SelfAndSinkAreForLayersAlone) {
   EXPECT_EQ(engine_of({.self = SelfAttention::exclude}, 64, 3), std::nullopt);
   EXPECT_EQ(refusal_of_check({.self = SelfAttention::exclude, .engine = depth::Engine::sphere}),
@@ -413,6 +427,7 @@ TEST(FlowParameterUse, WhatOthersDoNotUseIsRefusedWhenGiven) {
   EXPECT_EQ(said({.engine = depth::Engine::sphere}, "accuracy"), "");
   EXPECT_EQ(said({}, "noise-substeps"), "noise-substeps has no effect without noise");
   EXPECT_EQ(said({.common_noise = 1}, "noise-substeps"), "");
+  EXPECT_EQ(said({}, "noise-kind"), "noise-kind has no effect without noise");
   EXPECT_EQ(said({}, "switch-time"), "switch-time is used by norm mix only, not by norm post");
   EXPECT_EQ(said({.norm = Normalisation::mix}, "switch-time"), "");
 }

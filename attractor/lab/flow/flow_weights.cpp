@@ -18,18 +18,6 @@ std::optional<Array> checked(const ArrayInput& given, const std::vector<std::siz
   return weights_of(given.get(), given.what(), shape, axes);
 }
 
-std::vector<double> gain_of(const ArrayInput& gain, const char* axis, std::size_t size) {
-  if (!gain.given()) return {};
-  const Array& array = gain.get();
-  if (array.data.size() != size)
-    throw Error(fmt::format("{} has {} numbers; {} = {} are needed", gain.what(), array.data.size(),
-                            axis, size));
-  for (const double g : array.data)
-    if (!std::isfinite(g))
-      throw Error(fmt::format("{} holds {}; finite numbers are needed", gain.what(), g));
-  return array.data;
-}
-
 std::size_t rank_of(const FlowSetup& p, std::size_t dim) { return p.rank > 0 ? p.rank : dim; }
 
 std::vector<double> matrix_of(const Array& heads, std::uint64_t head) {
@@ -39,6 +27,18 @@ std::vector<double> matrix_of(const Array& heads, std::uint64_t head) {
 }
 
 }  // namespace
+
+std::vector<double> channel_factors(const ArrayInput& given, const char* axis, std::size_t size) {
+  if (!given.given()) return {};
+  const Array& array = given.get();
+  if (array.data.size() != size)
+    throw Error(fmt::format("{} has {} numbers; {} = {} are needed", given.what(),
+                            array.data.size(), axis, size));
+  for (const double g : array.data)
+    if (!std::isfinite(g))
+      throw Error(fmt::format("{} holds {}; finite numbers are needed", given.what(), g));
+  return array.data;
+}
 
 std::size_t FlowWeights::numbers() const {
   std::size_t count = query_gain.size() + key_gain.size() + output.size() + gain.size() +
@@ -58,9 +58,9 @@ void FlowWeights::add_to(Checksum& sum) const {
 WeightSource::WeightSource(const FlowSetup& p, std::size_t dim)
     : p_(p),
       dim_(dim),
-      gain_(gain_of(p.gain, "dim", dim)),
-      query_gain_(gain_of(p.query_gain, "rank", rank_of(p, dim))),
-      key_gain_(gain_of(p.key_gain, "rank", rank_of(p, dim))) {
+      gain_(channel_factors(p.gain, "dim", dim)),
+      query_gain_(channel_factors(p.query_gain, "rank", rank_of(p, dim))),
+      key_gain_(channel_factors(p.key_gain, "rank", rank_of(p, dim))) {
   const std::size_t rank = rank_of(p, dim);
   query_ = checked(p.query.given, {p.heads, rank, dim}, "(heads, rank, dim)");
   key_ = checked(p.key.given, {p.heads, rank, dim}, "(heads, rank, dim)");

@@ -26,6 +26,10 @@ struct FlowWeights {
   void add_to(Checksum& sum) const;
 };
 
+/// Given factors, one for each channel; none: empty. Throws Error if they are more or fewer than
+/// `size`, which is called `axis`.
+std::vector<double> channel_factors(const ArrayInput& given, const char* axis, std::size_t size);
+
 class WeightSource {
  public:
   /// Throws Error on a given array that has another shape than the parameters say.

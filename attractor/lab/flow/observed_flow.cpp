@@ -54,6 +54,8 @@ depth::Architecture architecture_of(const FlowSetup& p, std::size_t tokens, std:
   a.feed_forward = std::move(weights.block);
   a.noise = p.noise;
   a.common_noise = p.common_noise;
+  a.noise_kind = p.noise_kind;
+  a.noise_axes = channel_factors(p.noise_axes, "dim", dim);
   return a;
 }
 

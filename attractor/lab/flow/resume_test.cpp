@@ -15,9 +15,9 @@
 
 #include "attractor/base/file.hpp"
 #include "attractor/base/random.hpp"
+#include "attractor/files/arrays/npy.hpp"
 #include "attractor/files/checkpoint_file.hpp"
 #include "attractor/files/load_inputs.hpp"
-#include "attractor/files/npy.hpp"
 #include "attractor/lab/checkpoint_bytes.hpp"
 #include "attractor/lab/flow/checkpoint.hpp"
 #include "attractor/lab/flow/flow_experiment.hpp"
@@ -172,6 +172,12 @@ TEST_F(ResumeTest, GoesOnWithTheSameBits) {
   expect_same_bits({.beta = 9, .tokens = 12, .dim = 3, .time = 30}, often);
   expect_same_bits({.norm = Normalisation::mix, .switch_time = 2, .tokens = 8, .time = 4}, often);
   expect_same_bits({.noise = 0.1, .tokens = 8, .time = 2}, often);
+  expect_same_bits({.noise = 0.1,
+                    .common_noise = 0.2,
+                    .noise_kind = flow::NoiseKind::multiplicative,
+                    .tokens = 8,
+                    .time = 2},
+                   often);
 }
 
 // The last period of weights is still in force at the end, also of a run resumed there.
