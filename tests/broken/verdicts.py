@@ -1,20 +1,25 @@
 #!/usr/bin/env python3
-"""The verdicts of the catalogue: all are reached, and every one of them changes if attention is wrong.
+"""The verdicts of the catalogue: all are reached, and every one of them changes if all logits are a tenth too small.
 
 usage: verdicts.py PROGRAM BROKEN_PROGRAM [--right SUMMARY.JSON] [ID ...]   without ids: the whole catalogue; entries whose data
 are not there are skipped, by name. --right: verdicts of the right program, as `reproduce all --quick --out` leaves them.
 """
 import json
+import os
 import pathlib
 import subprocess
 import sys
 
+import mutate
 
-def reproduce(program, identifier):
+
+def reproduce(program, identifier, wrong=(), by=0.0):
+    """What the entry says; by the broken program: with these of mutate.names() wrong."""
+    environment = dict(os.environ, ATTRACTOR_WRONG=",".join(wrong), ATTRACTOR_WRONG_BY=str(by))
     done = subprocess.run([program, "reproduce", identifier, "--quick", "--json"], capture_output=True, text=True,
-                          timeout=1800)
+                          timeout=1800, env=environment)
     assert done.returncode in (0, 3), (identifier, done.returncode, done.stderr)
-    return json.loads(done.stdout)
+    return json.loads(done.stdout)[0]
 
 
 def good_checks(entry):
@@ -31,11 +36,11 @@ def main():
         chosen = chosen[2:]
     unmoved = []
     for identifier in chosen or [e["id"] for e in listed]:
-        right = known.get(identifier) or reproduce(program, identifier)[0]
+        right = known.get(identifier) or reproduce(program, identifier)
         if right["state"] == "skipped":  # needs what tools/models fetches
             print(f"SKIPPED {identifier}: {right['verdict']}", flush=True)
             continue
-        wrong = reproduce(broken, identifier)[0]
+        wrong = reproduce(broken, identifier, [name for name in mutate.names() if name.endswith("-logits")], -0.1)
         assert not right["failed"] and right["checks"], right["verdict"]
         lost = good_checks(right) - good_checks(wrong)
         print(f"{identifier}: {right['verdict'][:60]}; broken: {len(lost)} checks lost")
@@ -44,4 +49,5 @@ def main():
     assert not unmoved, f"verdicts that a broken kernel does not change: {unmoved}"
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -3,6 +3,7 @@
 odd names. Says what was tried, refused and delivered, and every failure with the command that repeats it.
 
 usage: hostile.py PROGRAM [--seed N] [--minutes M | --soak] [--only PART]     exit status 1 if anything failed
+With a program that sanitizers watch: ATTRACTOR_SANITIZED=1 hostile.py PROGRAM --only weights --soak
 """
 import argparse
 import collections
@@ -22,7 +23,7 @@ import resources  # noqa: E402
 import surroundings  # noqa: E402
 
 # Each part with its share of the minutes.
-PARTS = {files.Files: 0.3, options.Options: 0.25, kills.Kills: 0.25, resources.Disk: 0.05, resources.Threads: 0.03, resources.Memory: 0.03,
+PARTS = {files.Files: 0.25, files.Weights: 0.05, options.Options: 0.25, kills.Kills: 0.25, resources.Disk: 0.05, resources.Threads: 0.03, resources.Memory: 0.03,
          surroundings.Streams: 0.03, surroundings.Locale: 0.03, surroundings.Names: 0.03}
 WORKERS = 2
 

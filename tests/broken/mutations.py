@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""Each engine one per cent wrong, one thing at a time: the catalogue notices every one of them.
+
+usage: mutations.py PROGRAM BROKEN_PROGRAM [--right SUMMARY.JSON] [--entries ID,...] [MUTATION ...]
+Prints which entries lost a check to which mutation (mutate.py). Without --entries: those of ENTRIES.
+"""
+import argparse
+import concurrent.futures
+import json
+import pathlib
+
+import mutate
+import verdicts
+
+# Quick ones that between them use every engine.
+ENTRIES = []
+
+
+def lost_checks(broken, identifier, mutation, right):
+    wrong = verdicts.reproduce(broken, identifier, [mutation], 0.01)
+    return len(verdicts.good_checks(right) - verdicts.good_checks(wrong)) + (1 if wrong["failed"] else 0)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("broken")
+    parser.add_argument("--right", type=pathlib.Path)
+    parser.add_argument("--entries", type=lambda text: text.split(","), default=ENTRIES)
+    parser.add_argument("mutations", nargs="*")
+    given = parser.parse_args()
+    known = {e["id"]: e for e in json.loads(given.right.read_text())["entries"]} if given.right else {}
+    right = {i: known.get(i) or verdicts.reproduce(given.program, i) for i in given.entries}
+    assert not any(entry["failed"] for entry in right.values()), "an entry failed without any mutation"
+    unnoticed = []
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for mutation in given.mutations or mutate.names():
+            lost = pool.map(lambda i: lost_checks(given.broken, i, mutation, right[i]), given.entries)
+            noticed = [f"{i} ({count})" for i, count in zip(given.entries, lost) if count]
+            print(f"{mutation:17} {', '.join(noticed) or 'unnoticed'}", flush=True)
+            unnoticed += [] if noticed else [mutation]
+    assert not unnoticed, f"one per cent wrong, and no entry noticed: {unnoticed}"
+
+
+main()
