@@ -32,6 +32,8 @@ def flow(
         beta: float = ...,
         noise: float = ...,
         common_noise: float = ...,
+        noise_kind: Literal["additive", "multiplicative"] = ...,
+        noise_axes: Optional[Union[File, npt.ArrayLike]] = ...,
         noise_substeps: int = ...,
         query: Optional[Union[Literal["identity", "gaussian", "goe", "wigner", "orthogonal", "psd"], File, npt.ArrayLike]] = ...,
         key: Optional[Union[Literal["identity", "gaussian", "goe", "wigner", "orthogonal", "psd"], File, npt.ArrayLike]] = ...,
