@@ -34,7 +34,7 @@ OPTIONS = {
     "beta": (-20, -1, 0, 0.5, 3, 60, 1e6),
     "noise": (0, 0.1, 1e6),
     "common-noise": (0, 0.3, 1e6),
-    "noise-kind": ("additive", "multiplicative"), "noise-axes": ("axes.h5", "gain.h5", "matrix.h5"), "noise-substeps": (1, 5),
+    "noise-kind": ("additive", "multiplicative"), "noise-axes": ("axes.h5",), "noise-substeps": (1, 5),
     "query": MATRICES, "key": MATRICES, "value": (*MATRICES, "qk", "minus-qk"), "output": MATRICES,
     "heads": (1, 2, 5), "rank": (0, 1, 2, 9), "redraw": (0, 0.1, 0.15, 7),
     "mask": ("full", "causal"), "window": (0, 1, 3, 1000), "distance-bias": (0, 0.3, 1e9),
@@ -59,8 +59,8 @@ OPTIONS = {
 }
 # What an option needs beside it: mostly given together, since the refusals of a lone one are all alike.
 BESIDE = {
-    "kernel": {"dynamics": "radial"}, "noise-kind": {"noise": 0.1}, "noise-axes": {"noise": 0.1},
-    "noise-substeps": {"noise": 0.1}, "rank": {"query": "gaussian", "key": "orthogonal"},
+    "kernel": {"dynamics": "radial"}, "noise-kind": {"noise": 0.1, "stepper": None}, "noise-axes": {"noise": 0.1, "noise-kind": None, "stepper": None},
+    "noise-substeps": {"noise": 0.1, "stepper": None}, "rank": {"query": "gaussian", "key": "orthogonal"},
     "redraw": {"value": "gaussian"}, "alpha": {"norm": "ngpt"}, "alpha-power": {"norm": "ngpt"},
     "switch-time": {"norm": "mix"}, "sink-mass": {"mask": "causal"}, "sink-fixed": {"mask": "causal"}, "rope": {"dim": 8}, "rope-base": {"rope": "pairs", "dim": 8},
     "rope-frequency": {"rope": "halves", "dim": 2}, "rope-scaling": {"rope": "pairs", "dim": 8}, "rope-factor": {"rope": "halves", "rope-scaling": "ntk", "dim": 8},
