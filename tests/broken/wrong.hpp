@@ -20,8 +20,8 @@ inline double wrong_factor(std::string_view name) {
 
 }  // namespace attractor
 
-#define WRONG(name)                                               \
-  ([] {                                                           \
-    static const double factor = ::attractor::wrong_factor(name); \
-    return factor;                                                \
+#define WRONG(name)                                                      \
+  ([] {                                                                  \
+    static const double wrong_by_name = ::attractor::wrong_factor(name); \
+    return wrong_by_name;                                                \
   }())
