@@ -95,8 +95,10 @@ std::string close_to_one(double value, double missing) {
   return "1 − " + power_text(std::log10(missing));
 }
 
-std::string status_words(flow::Status status) {
-  std::string words(flow::name(status));
+std::string status_words(flow::Status status) { return status_words(flow::name(status)); }
+
+std::string status_words(std::string_view name) {
+  std::string words(name);
   std::replace(words.begin(), words.end(), '_', ' ');
   return words;
 }

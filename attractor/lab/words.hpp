@@ -29,6 +29,7 @@ std::string rounded(double value);
 /// A number whose distance from 1, `missing`, is what matters: "1 − 10^{−9}".
 std::string close_to_one(double value, double missing);
 std::string status_words(flow::Status status);
+std::string status_words(std::string_view name);  // "not_finite": not finite
 
 inline std::string yes(bool value) { return value ? "yes" : "no"; }
 

@@ -12,11 +12,11 @@
 //   <(x_t - x_u) z^T, W_svm> >= 1 for t in O_i, u not.
 #include <fmt/format.h>
 
-#include <Eigen/LU>
+#include <Eigen/Core>
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
+#include "attractor/base/dense.hpp"
 #include "attractor/base/random.hpp"
 #include "attractor/space/space.hpp"
 #include "papers/directions.hpp"
@@ -75,7 +75,7 @@ Mixture best_mixture(const training::Problem& p, std::size_t input) {
       a(r, size) = a(size, r) = 1;
       b(r) = dot(p.head.v, x);
     }
-    const Eigen::VectorXd s = a.partialPivLu().solve(b);
+    const Eigen::VectorXd s = lu_solve(a, b);
     std::vector<double> shares(kTokens, 0.0), mixture(p.dim, 0.0);
     for (Eigen::Index r = 0; r < size; ++r) shares[in[static_cast<std::size_t>(r)]] = s(r);
     for (std::size_t t = 0; t < kTokens; ++t)

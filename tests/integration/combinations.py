@@ -34,7 +34,7 @@ OPTIONS = {
     "beta": (-20, -1, 0, 0.5, 3, 60, 1e6),
     "noise": (0, 0.1, 1e6),
     "common-noise": (0, 0.3, 1e6),
-    "noise-kind": ("additive", "multiplicative"), "noise-axes": ("axes.h5",), "noise-substeps": (1, 5),
+    "noise-kind": ("additive", "multiplicative"), "noise-axes": ("axes.h5", "matrix.h5"), "noise-substeps": (1, 5),
     "query": MATRICES, "key": MATRICES, "value": (*MATRICES, "qk", "minus-qk"), "output": MATRICES,
     "heads": (1, 2, 5), "rank": (0, 1, 2, 9), "redraw": (0, 0.1, 0.15, 7),
     "mask": ("full", "causal"), "window": (0, 1, 3, 1000), "distance-bias": (0, 0.3, 1e9),

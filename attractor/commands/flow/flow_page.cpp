@@ -60,9 +60,9 @@ std::vector<Tile> tiles(const FlowRecord& record, const FlowView& view) {
   add_tile(all, "effective rank", rounded(last_finite(record, &Observation::effective_rank)),
            fmt::format("directions that tokens use, of {}", grouped(record.dim)));
   all.push_back({"steps", grouped(record.steps), grouped(record.rejected) + " more were rejected"});
-  all.push_back({"status", status_words(record.status),
-                 flow::remedy(record.status).empty() ? "at t = " + time_text(record.time)
-                                                     : std::string(flow::remedy(record.status))});
+  all.push_back(
+      {"status", status_words(outcome(record)),
+       remedy(record).empty() ? "at t = " + time_text(record.time) : std::string(remedy(record))});
   return all;
 }
 

@@ -50,7 +50,9 @@ class Content {
 
   void check_groups(std::size_t groups) const {
     check_book(groups);
-    require(c_.layer_status <= LayerStatus::not_finite,
+    // A flow ends where logits are not finite: no run goes on from there.
+    require(c_.layer_status == LayerStatus::complete ||
+                c_.layer_status == LayerStatus::sinkhorn_unconverged,
             "has a status of attention that is unknown");
   }
 

@@ -410,6 +410,7 @@ TEST_F(FlowCheckpoint, WithARightChecksumAndAWrongContentIsRefused) {
       {"snapshots after its time",
        [](Checkpoint& c) { c.snapshots[1].time = flow::Time(1, 1000); }},
       {"status of attention", [](Checkpoint& c) { c.layer_status = static_cast<LayerStatus>(9); }},
+      {"status of attention", [](Checkpoint& c) { c.layer_status = LayerStatus::not_finite; }},
   };
   for (const Wrong& one : wrong) {
     Checkpoint c = full();

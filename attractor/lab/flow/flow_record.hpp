@@ -67,4 +67,10 @@ inline std::string_view outcome(const FlowRecord& record) {
                                                       : flow::name(record.status);
 }
 
+/// What to do about it; empty where nothing is.
+inline std::string_view remedy(const FlowRecord& record) {
+  const bool fell_short = record.layer_status != LayerStatus::complete;
+  return flow::delivered(record.status) && fell_short ? "lower beta" : flow::remedy(record.status);
+}
+
 }  // namespace attractor::lab

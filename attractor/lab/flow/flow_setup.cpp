@@ -169,8 +169,7 @@ void add_solver(FlowSetup& p, ParameterList& l) {
         "layers: x <- normalise(x + step A); euler, rk4: fixed step; adaptive: Dormand-Prince "
         "5(4); adaptive3: Bogacki-Shampine 3(2), for tolerances from 1e-2 on; adaptive8: "
         "Dormand-Prince 8(5,3), for those below 1e-6; auto: adaptive, with noise euler-maruyama, "
-        "or rk4 where "
-        "it is multiplicative; "
+        "or rk4 where it is multiplicative; "
         "all add vectors and retract to the sphere, whatever the engine");
   l.add("step", p.step,
         "step of all but adaptive, in time; the last one of all but layers is cut to end in time")

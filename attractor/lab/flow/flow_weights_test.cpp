@@ -169,6 +169,18 @@ TEST_F(FlowWeightsTest, LogitsBeyondDoublesAreNoCompletion) {
   EXPECT_EQ(outcome(run_flow(calm, {})), "complete");
 }
 
+TEST(FlowOutcome, IsCompleteOnlyWhereAttentionWasToo) {
+  FlowRecord record;
+  record.status = flow::Status::complete;
+  EXPECT_EQ(outcome(record), "complete");
+  EXPECT_EQ(remedy(record), "");
+  record.layer_status = LayerStatus::sinkhorn_unconverged;
+  EXPECT_EQ(outcome(record), name(LayerStatus::sinkhorn_unconverged));
+  EXPECT_EQ(remedy(record), "lower beta");
+  record.status = flow::Status::too_many_steps;
+  EXPECT_EQ(outcome(record), "too_many_steps");
+}
+
 TEST_F(FlowWeightsTest, AreInTheResultWithTheirShapes) {
   const FlowSetup p{.query = WeightKind::gaussian,
                     .key = WeightKind::gaussian,
