@@ -29,6 +29,7 @@ namespace negative_beta { Entry entry(); }
 namespace weighted_rearrangement { Entry entry(); }
 namespace hemisphere_collapse { Entry entry(); }
 namespace one_cluster { Entry entry(); }
+namespace every_engine { Entry entry(); }
 
 // layers/
 namespace normalisation_rates { Entry entry(); }
@@ -117,6 +118,7 @@ const std::vector<Entry>& catalogue() {
       phase_unnormalised::entry(),
       phase_weights::entry(),
       equiangular_curve::entry(),
+      every_engine::entry(),
       sphere_film::entry(),
       energy_staircase::entry(),
       two_cluster_lifetime::entry(),

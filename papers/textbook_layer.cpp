@@ -33,11 +33,17 @@ std::vector<double> textbook_layer(std::span<const double> tokens, const Textboo
         logits[j] += layer.beta * tokens[i * d + k] * seen[j * d + k];
     }
     const double largest = *std::max_element(logits.begin(), logits.end());
-    double total = 0, length = 0;
-    for (double& logit : logits) total += logit = std::exp(logit - largest);
+    double total = 0, along = 0, length = 0;
+    for (std::size_t j = 0; j < n; ++j)
+      total += logits[j] =
+          (layer.masses.empty() ? 1 : layer.masses[j]) * std::exp(logits[j] - largest);
+    std::vector<double> sum(d, 0.0);
     for (std::size_t k = 0; k < d; ++k) {
-      for (std::size_t j = 0; j < n; ++j)
-        next[i * d + k] += layer.step * logits[j] / total * values[j * d + k];
+      for (std::size_t j = 0; j < n; ++j) sum[k] += logits[j] / total * values[j * d + k];
+      if (layer.tangent) along += sum[k] * tokens[i * d + k];
+    }
+    for (std::size_t k = 0; k < d; ++k) {
+      next[i * d + k] += layer.step * (sum[k] - along * tokens[i * d + k]);
       length = std::hypot(length, next[i * d + k]);
     }
     for (std::size_t k = 0; k < d; ++k) next[i * d + k] /= length;

@@ -113,6 +113,11 @@ std::vector<double> CircleFlow::begin(std::vector<double> tokens) {
   std::stable_sort(order.begin(), order.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return angles[a] < angles[b]; });
   for (const std::uint32_t i : order) sorted.push_back(angles[i]);
+  if (!weights_.empty()) {
+    std::vector<double> weights;
+    for (const std::uint32_t i : order) weights.push_back(weights_[i]);
+    weights_ = std::move(weights);
+  }
   keep_order(order);
   return sorted;
 }

@@ -186,6 +186,19 @@ TEST(CircleFlow, TakesWeightsOfAnySize) {
   for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(out[i], expected[i], 1e-11) << i;
 }
 
+TEST(CircleFlow, SortsWeightsWithTheirTokens) {
+  for (const std::size_t n : {3U, 40U, 500U}) {
+    const std::vector<double> angles = random_angles(n), weights = whole_weights(n, 7);
+    std::vector<double> tokens, out(n), truth(n);
+    for (const double a : angles) tokens.insert(tokens.end(), {std::cos(a), std::sin(a)});
+    CircleFlow flow({.beta = 5}, weights);
+    flow.drift(flow.begin(tokens), 0, out);
+    meanfield::CircleTokens({.beta = 5}, weights).drift(angles, 0, truth);
+    for (std::size_t i = 0; i < n; ++i)
+      EXPECT_NEAR(out[flow.groups().owner()[i]], truth[i], 1e-11) << n << ' ' << i;
+  }
+}
+
 TEST(CircleFlow, CountsDistinctTokens) {
   const std::vector<double> angles = {-3.1, -1.0, -0.9999, 0.0, 1e-5, 3.1};
   EXPECT_EQ(distinct_on_circle(angles, 1e-6), 6U);

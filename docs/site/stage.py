@@ -3,7 +3,7 @@
 program: reference, catalogue, glossary, C++ library.
 
 usage: stage.py SOURCE PROGRAM GALLERY XML NOTEBOOKS
-SOURCE: directory to make; GALLERY: what `attractor reproduce ID --out GALLERY/ID` left of each; XML: of doxygen; NOTEBOOKS: pages of notebooks that were run
+SOURCE: directory to make; GALLERY: what `attractor reproduce all --quick --out GALLERY` left; XML: of doxygen; NOTEBOOKS: pages of notebooks that were run
 """
 import collections
 import html
@@ -63,7 +63,7 @@ def first_picture(folder):
 def catalogue(source, program, gallery):
     """A card for each published result: picture, verdict, and its own page."""
     listed = json.loads(subprocess.run([program, "reproduce", "--list", "--json"], check=True, capture_output=True, text=True).stdout)
-    verdicts = {e["id"]: json.loads((gallery / e["id"] / "summary.json").read_text())["entries"][0] for e in listed}
+    verdicts = {e["id"]: e for e in json.loads((gallery / "summary.json").read_text())["entries"]}
     cards, states = [], collections.Counter(v["state"] for v in verdicts.values())
     for entry in listed:
         verdict = verdicts[entry["id"]]
@@ -72,8 +72,8 @@ def catalogue(source, program, gallery):
                          f'<p class="differs">skipped: needs what <code>tools/models</code> fetches</p>\n'
                          f'<p><code>attractor reproduce {entry["id"]}</code></p></div>')
             continue
-        shutil.copytree(gallery / entry["id"] / entry["id"], source / "extra/catalogue" / entry["id"])
-        picture = first_picture(gallery / entry["id"] / entry["id"])
+        shutil.copytree(gallery / entry["id"], source / "extra/catalogue" / entry["id"])
+        picture = first_picture(gallery / entry["id"])
         image = ""
         if picture:
             image = (f'<a href="{entry["id"]}/index.html"><img loading="lazy" src="{entry["id"]}/figures/{picture.name}" '

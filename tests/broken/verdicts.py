@@ -13,11 +13,14 @@ import sys
 import mutate
 
 
-def reproduce(program, identifier, wrong=(), by=0.0):
-    """What the entry says; by the broken program: with these of mutate.names() wrong."""
+def reproduce(program, identifier, wrong=(), by=0.0, most_seconds=1800):
+    """What the entry says; by the broken program: with these of mutate.names() wrong. None where it takes longer than that."""
     environment = dict(os.environ, ATTRACTOR_WRONG=",".join(wrong), ATTRACTOR_WRONG_BY=str(by))
-    done = subprocess.run([program, "reproduce", identifier, "--quick", "--json"], capture_output=True, text=True,
-                          timeout=1800, env=environment)
+    try:
+        done = subprocess.run([program, "reproduce", identifier, "--quick", "--json"], capture_output=True, text=True,
+                              timeout=most_seconds, env=environment)
+    except subprocess.TimeoutExpired:
+        return None
     assert done.returncode in (0, 3), (identifier, done.returncode, done.stderr)
     return json.loads(done.stdout)[0]
 
@@ -37,10 +40,11 @@ def main():
     unmoved = []
     for identifier in chosen or [e["id"] for e in listed]:
         right = known.get(identifier) or reproduce(program, identifier)
-        if right["state"] == "skipped":  # needs what tools/models fetches
+        if right and right["state"] == "skipped":  # needs what tools/models fetches
             print(f"SKIPPED {identifier}: {right['verdict']}", flush=True)
             continue
         wrong = reproduce(broken, identifier, [name for name in mutate.names() if name.endswith("-logits")], -0.1)
+        assert right and wrong, f"{identifier} takes more than half an hour"
         assert not right["failed"] and right["checks"], right["verdict"]
         lost = good_checks(right) - good_checks(wrong)
         print(f"{identifier}: {right['verdict'][:60]}; broken: {len(lost)} checks lost")

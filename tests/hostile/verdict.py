@@ -76,7 +76,7 @@ def run(words, cwd, *, limits=(), redirect="", environment=None, interrupt_after
         outcome.memory_kb = used.ru_maxrss
         for name, file in (("out", out), ("err", err)):
             file.seek(0)
-            setattr(outcome, name, file.read(1 << 24))
+            setattr(outcome, name, file.read(1 << 28))
     return outcome
 
 

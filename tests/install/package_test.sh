@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# package_test.sh SOURCE_DIR [BUILD_DIR]: makes the Debian packages, asks lintian, and installs them on a bare Debian 12, where the program must run, draw, and be
-# explained by man, an example be built against the library, and the site be made. Exit status 77 if only the last part could not be tried.
+# package_test.sh SOURCE_DIR GALLERY [BUILD_DIR]: makes the Debian packages, asks lintian, and installs them on a bare Debian 12, where the program must run, draw, and be
+# explained by man, an example be built against the library, and the site be made (with the catalogue of GALLERY). Exit status 77 if only the last part could not be tried.
 set -euo pipefail
 source=$1
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-build=${2:-$work/build}
+build=${3:-$work/build}
 cmake -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DATTRACTOR_TESTS=OFF -DATTRACTOR_FFT=kissfft \
   -DCMAKE_INSTALL_PREFIX=/usr -DATTRACTOR_ZSH_COMPLETIONS=share/zsh/vendor-completions >"$work/log"
 cmake --build "$build" --target attractor manual >"$work/log" || { tail -n 30 "$work/log" >&2; exit 1; }
@@ -39,9 +39,10 @@ cmake -S . -B build -G Ninja >/dev/null
 cmake --build build >/dev/null
 build/first_flow
 echo "the packages work on a bare Debian $(cat /etc/debian_version)"
-project/tools/site --program /usr/bin/attractor | tail -n 3
+project/tools/site --program /usr/bin/attractor --gallery gallery | tail -n 3
 test -s project/build/site/html/reference/attractor-flow.html -a -s project/build/site/html/catalogue/index.html
 USE
 mkdir "$work/project"
+cp -r "$2" "$work/gallery"
 git -C "$source" archive HEAD | tar -x -C "$work/project"
-"$here/bare_debian.sh" "man-db" "$program" "$library" "$work/use.sh" "$source/examples/first_flow.cpp" "$work/project" -- bash use.sh
+"$here/bare_debian.sh" "man-db" "$program" "$library" "$work/use.sh" "$source/examples/first_flow.cpp" "$work/project" "$work/gallery" -- bash use.sh
