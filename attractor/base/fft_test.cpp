@@ -42,10 +42,13 @@ struct Definition {
   std::size_t n, count;
   std::vector<Long> roots = roots_of_unity(n);
 
+  const Long& root(std::uint64_t j, std::uint64_t k) const {
+    return roots[static_cast<std::size_t>(j * k % n)];
+  }
   Long mode(const double* values, std::size_t k) const {
     Long sum = 0;
     for (std::size_t j = 0; j < n; ++j)
-      sum += static_cast<long double>(values[j * count]) * std::conj(roots[j * k % n]);
+      sum += static_cast<long double>(values[j * count]) * std::conj(root(j, k));
     return sum;
   }
   long double value(const Complex* modes, std::size_t j) const {
@@ -53,9 +56,9 @@ struct Definition {
     for (std::size_t k = 0; k < n; ++k) {
       const Complex x = modes[std::min(k, n - k) * count];
       if (k == 0 || 2 * k == n)
-        sum += x.real() * roots[j * k % n].real();
+        sum += x.real() * root(j, k).real();
       else
-        sum += (Long(2 * k < n ? x : std::conj(x)) * roots[j * k % n]).real();
+        sum += (Long(2 * k < n ? x : std::conj(x)) * root(j, k)).real();
     }
     return sum;
   }

@@ -11,5 +11,10 @@ inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 inline constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 inline constexpr long double kExtendedEpsilon = std::numeric_limits<long double>::epsilon();
+/// Of powers and exponentials of long doubles. Where these have 113 bits (WebAssembly) the library
+/// computes such functions with doubles.
+inline constexpr long double kExtendedPowerEpsilon = std::numeric_limits<long double>::digits == 64
+                                                         ? kExtendedEpsilon
+                                                         : std::numeric_limits<double>::epsilon();
 
 }  // namespace attractor

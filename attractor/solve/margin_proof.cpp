@@ -97,16 +97,18 @@ long double MarginProof::slack(std::size_t j, std::span<const long double> q) co
   const double missing = constraints_.tail(j, tail);
   EnclosedSum sum;
   sum.add(-constraints_.bound(j));
+  long double left = 0;  // of coordinates, below the range of doubles
   for (std::size_t a = 0; a < dim; ++a) {
-    const auto high = static_cast<double>(q[a]);
-    const auto low = static_cast<double>(q[a] - high);  // exact with up to 106 bits
-    for (const double g : {row[a], tail[a]}) {
-      if (g == 0) continue;
-      sum.add(g, high);
-      if (low != 0) sum.add(g, low);
+    long double rest = q[a];
+    for (int part = 0; part < 3 && rest != 0; ++part) {  // 113 bits at most
+      const auto x = static_cast<double>(rest);
+      for (const double g : {row[a], tail[a]})
+        if (g != 0) sum.add(g, x);
+      rest -= x;
     }
+    left += std::abs(rest) * (std::abs(row[a]) + std::abs(tail[a]));
   }
-  long double error = sum.error();
+  long double error = sum.error() + 2 * left;
   if (missing > 0) error += missing * length_above(q);
   return error == 0 ? sum.value()
                     : sum.value() - error - 2 * kExtendedEpsilon * (std::abs(sum.value()) + error);
@@ -165,7 +167,7 @@ long double MarginProof::feasible_scale(std::span<const long double> q) {
     const long double h = constraints_.bound(j), missing = -slack(j, q);
     if (missing <= 0) continue;
     if (!(h > missing)) return kInfinity;  // scaling up does not help
-    scale = std::max(scale, h / (h - missing) * (1 + 4 * kExtendedEpsilon));
+    scale = std::max(scale, (1 + missing / (h - missing)) * (1 + 4 * kExtendedEpsilon));
   }
   if (scale > 1)  // rows with h <= product < 0 lose by scaling
     for (std::size_t j = 0; j < products_.size(); ++j) {

@@ -103,6 +103,7 @@ TEST(Objective, GradientIsTheDerivativeForEveryHead) {
 
 // Far out the gradient underflows; its direction against the same sum with a huge exponent range.
 TEST(Objective, DirectionIsRightWhereTheGradientUnderflows) {
+  if (std::exp(-2000.0L) == 0) GTEST_SKIP() << "no exponentials beyond those of doubles here";
   const Problem problem = authors_like();
   const Objective objective(problem, Loss::logistic, {});
   const std::vector<double> k = keys(problem), gamma = scores(problem);

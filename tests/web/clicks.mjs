@@ -1,6 +1,7 @@
-// clicks.mjs LAB_FOLDER PICTURES MINUTES [SEED]: clicks, keys, drags and slides at random in every room. No error, no page that answers no more, and memory of the page
-// after a collection that does not grow: the last third needs at most 1.5 times the first third and 40 MB.
+// clicks.mjs LAB_FOLDER PICTURES MINUTES [SEED]: clicks, keys, drags and slides at random in every room. No error, no page that answers no more, and memory that does not
+// grow, of the page after a collection and of the whole browser, workers and their WebAssembly with it: the last third needs at most 1.5 times the first third and 40 MB.
 import {strict as assert} from 'node:assert';
+import {readdirSync, readFileSync} from 'node:fs';
 import {openLab} from './lab_page.mjs';
 
 const [folder, pictures, minutes = '1', seed = '1'] = process.argv.slice(2);
@@ -52,7 +53,22 @@ const heap = async () => {
   await page.evaluate(() => globalThis.gc?.());
   return page.evaluate(() => performance.memory.usedJSHeapSize / 1e6);
 };
-const end = Date.now() + 60_000 * Number(minutes), samples = [];
+/// Of all processes that this one has started, MB; what they share is counted once.
+const whole = () => {
+  const parents = new Map();
+  for (const id of readdirSync('/proc').filter(name => /^\d+$/.test(name)))
+    try {
+      parents.set(Number(id), Number(readFileSync(`/proc/${id}/stat`, 'utf8').replace(/^.*\) . /s, '').split(' ')[0]));
+    } catch { /* it has ended */ }
+  const ours = id => parents.has(id) && (parents.get(id) === process.pid || ours(parents.get(id)));
+  let sum = 0;
+  for (const id of parents.keys())
+    try {
+      if (ours(id)) sum += Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${id}/smaps_rollup`, 'utf8'))[1]) / 1e3;
+    } catch { /* it has ended */ }
+  return sum;
+};
+const end = Date.now() + 60_000 * Number(minutes), samples = [], wholes = [];
 let done = 0, next = 0;
 while (Date.now() < end) {
   await actions[names[Math.floor(random() * names.length)]]();
@@ -60,6 +76,7 @@ while (Date.now() < end) {
   if (Date.now() > next) {
     next = Date.now() + Math.min(20_000, 3000 * Number(minutes));
     samples.push(await heap());
+    wholes.push(whole());
     const alive = await Promise.race([page.evaluate(() => document.querySelectorAll('main > section').length), new Promise(r => setTimeout(() => r(-1), 15_000))]);
     assert.equal(alive, 1, 'the page answers');
   }
@@ -69,7 +86,11 @@ await lab.picture(page, 'clicks');
 await lab.close();
 assert.equal(lab.account.errors.length, 0, lab.account.errors.slice(0, 5).join('\n'));
 assert.equal(lab.account.foreign.length, 0, lab.account.foreign.join('\n'));
-const third = Math.max(1, Math.floor(samples.length / 3)), mean = list => list.reduce((a, b) => a + b, 0) / list.length;
-const first = mean(samples.slice(0, third)), last = mean(samples.slice(-third));
-console.log(`${done} actions in ${minutes} minutes, no error; memory of the page ${first.toFixed(1)} MB at first, ${last.toFixed(1)} MB at last, ${Math.max(...samples).toFixed(1)} MB at most`);
-assert.ok(last <= 1.5 * first + 40, 'memory grows');
+const mean = list => list.reduce((a, b) => a + b, 0) / list.length;
+const thirds = list => [list.slice(0, Math.max(1, Math.floor(list.length / 3))), list.slice(-Math.max(1, Math.floor(list.length / 3)))].map(mean);
+console.log(`${done} actions in ${minutes} minutes, no error`);
+for (const [what, list] of [['page', samples], ['whole browser', wholes]]) {
+  const [first, last] = thirds(list);
+  console.log(`memory of the ${what}: ${first.toFixed(1)} MB at first, ${last.toFixed(1)} MB at last, ${Math.max(...list).toFixed(1)} MB at most`);
+  assert.ok(last <= 1.5 * first + 40, `memory of the ${what} grows`);
+}

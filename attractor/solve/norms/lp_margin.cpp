@@ -49,7 +49,7 @@ long double extended_norm(std::span<const double> x, double p) {
 // A norm evaluated so, times this, is at least the norm: every power and sum is off by an ulp or
 // two, and so is the exponent.
 long double rounded_norm(std::size_t dim) {
-  return 1 + static_cast<long double>(4 * dim + 64) * std::numeric_limits<long double>::epsilon();
+  return 1 + static_cast<long double>(4 * dim + 64) * kExtendedPowerEpsilon;
 }
 
 // Exponents of one stage; conjugate to each other.

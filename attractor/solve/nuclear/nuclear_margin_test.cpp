@@ -144,7 +144,7 @@ void expect_farkas(const NuclearMargin& found, const Data& data) {
 
 // Weak duality with another singular value decomposition and sums of our own.
 void expect_proved(const NuclearMargin& found, const Data& data, double tolerance = kTolerance) {
-  ASSERT_EQ(found.status, MarginStatus::optimal);
+  ASSERT_EQ(found.status, MarginStatus::optimal) << found.relative_gap;
   ASSERT_EQ(found.W.size(), data.left_dim * data.right_dim);
   ASSERT_EQ(found.multipliers.size(), data.size());
   const Eigen::VectorXd values = singular_values(found.W, data.left_dim, data.right_dim);
