@@ -66,7 +66,7 @@ export class Curve {
         },
         axes: [
           {...axis, size: 26, values: (_u, ticks) => ticks.map(t => (o.x ? o.x(t) : Number.isInteger(t) ? powerOfTen(t, 0).replace('1·', '') : ''))},
-          {...axis, size: 44, values: (_u, ticks) => ticks.map(t => (t === null ? '' : rounded(t, 3)))},
+          {...axis, size: 52, values: (_u, ticks) => ticks.map(t => (t === null ? '' : rounded(t, 3)))},
         ],
         series: [
           {},

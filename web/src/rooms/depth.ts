@@ -413,8 +413,10 @@ export class DepthRoom implements Room {
     if (!this.facts) return;
     const look = await this.measure(thorough, this.facts.tokens <= 4000);
     if (thorough) this.facts = await this.core.value<Facts>('flow.facts');  // the command says until when
+    const last = this.series.at(-1);
+    if (!last) return;  // another flow has begun meanwhile
     this.drawCurves();
-    if (look.tree) this.tree.set(this.facts.tokens, look.tree as Merge[], this.series.at(-1)!.x);
+    if (look.tree) this.tree.set(this.facts.tokens, look.tree as Merge[], last.x);
     this.tell(look.observation, look);
   }
 
@@ -433,6 +435,7 @@ export class DepthRoom implements Room {
   }
 
   private drawCurves() {
+    if (this.series.length === 0) return;
     // Theory is smooth where looks are far apart.
     const at = new Map(this.series.map(s => [s.x, s.o])), first = this.series[0].x, x = this.series.at(-1)!.x;
     for (let k = Math.ceil(first / 0.2); k * 0.2 < x; ++k) if (!at.has(k * 0.2)) at.set(k * 0.2, {});
