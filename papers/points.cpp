@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "attractor/base/numbers.hpp"
 #include "attractor/space/space.hpp"
 
 namespace attractor::papers {
@@ -23,11 +24,13 @@ std::size_t distinct(std::span<const double> points, std::size_t dim, double rad
 }
 
 double largest_distance(std::span<const double> a, std::span<const double> b, std::size_t dim) {
+  if (a.size() != b.size()) return kNan;
   double largest = 0;
-  for (std::size_t i = 0; i + dim <= std::min(a.size(), b.size()); i += dim) {
+  for (std::size_t i = 0; i < a.size(); i += dim) {
     double distance = 0;
     for (std::size_t k = 0; k < dim; ++k) distance = std::hypot(distance, a[i + k] - b[i + k]);
-    largest = std::max(largest, distance);
+    if (!(distance <= largest)) largest = distance;
+    if (std::isnan(largest)) break;
   }
   return largest;
 }

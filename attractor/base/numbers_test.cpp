@@ -10,8 +10,7 @@
 namespace attractor {
 namespace {
 
-// The difference of a and the product, which is exact: both halves of each factor have half the
-// digits.
+// What is left of a, rounded once.
 long double residual(long double a, long double quotient, long double b) {
   return std::fma(-quotient, b, a);
 }
@@ -38,14 +37,22 @@ TEST(LongDouble, DividesToTheNearest) {
     const long double tail =
         kExtendedEpsilon * 1e6L * static_cast<long double>(stream.normal(k, 0));
     volatile long double a = std::exp(30 * stream.normal(k, 1)) * (1 + tail);
-    volatile long double b = std::exp(30 * stream.normal(k, 2)) * (1 - tail);
+    volatile long double b =
+        (k % 2 == 0 ? 1 : -1) * std::exp(30 * stream.normal(k, 2)) * (1 - tail);
     volatile long double quotient = a / b;
-    EXPECT_LE(std::abs(residual(a, quotient, b)), kExtendedEpsilon / 2 * std::abs(a)) << k;
+    const long double half =
+        std::ldexp(kExtendedEpsilon / 2, std::ilogb(static_cast<long double>(quotient)));
+    EXPECT_LE(std::abs(residual(a, quotient, b)), half * std::abs(b) * (1 + 8 * kExtendedEpsilon))
+        << k;
   }
 }
 
 TEST(LongDouble, DividesWhatIsNoNumberToo) {
   volatile long double zero = 0, one = 1, infinite = kInfinity;
+  volatile long double none = kNan;
+  EXPECT_TRUE(std::isnan(static_cast<long double>(none / one)));
+  EXPECT_TRUE(std::isnan(static_cast<long double>(one / none)));
+  EXPECT_TRUE(std::signbit(static_cast<long double>(-one / infinite)));
   EXPECT_TRUE(std::isnan(static_cast<long double>(zero / zero)));
   EXPECT_TRUE(std::isnan(static_cast<long double>(infinite / infinite)));
   EXPECT_EQ(one / zero, kInfinity);
@@ -55,6 +62,11 @@ TEST(LongDouble, DividesWhatIsNoNumberToo) {
   EXPECT_EQ(least / one, least);
   EXPECT_EQ(least / (2 * one), 0);  // a tie, to even
   EXPECT_EQ(3 * least / (2 * one), 2 * least);
+  EXPECT_EQ(7 * least / (4 * one), 2 * least);
+  EXPECT_EQ(5 * least / (4 * one), least);
+  EXPECT_EQ(1001 * least / (3 * one), 334 * least);  // 333.67
+  EXPECT_EQ(6 * least / (3 * least), 2);
+  EXPECT_EQ(one / (3 * least), kInfinity);
   EXPECT_EQ(std::numeric_limits<long double>::max() / (one / 2), kInfinity);
   EXPECT_EQ(std::numeric_limits<long double>::min() / (one * 4) * 4,
             std::numeric_limits<long double>::min());

@@ -37,7 +37,8 @@ class CircleFlow final : public TokenFlow {
  public:
   /// Equal weights.
   CircleFlow(const CircleFlowSettings& settings, std::size_t tokens);
-  /// Positive weights of any sum; they are divided by it.
+  /// Positive weights of any sum; they are divided by it. begin() takes them along with the tokens,
+  /// once; a run that is resumed knows no weights.
   CircleFlow(const CircleFlowSettings& settings, std::vector<double> weights);
 
   const Space& space() const override { return space_; }

@@ -2,7 +2,8 @@
 # package_test.sh SOURCE_DIR GALLERY [BUILD_DIR]: makes the Debian packages, asks lintian, and installs them on a bare Debian 12, where the program must run, draw, and be
 # explained by man, an example be built against the library, and the site be made (with the catalogue of GALLERY). Exit status 77 if only the last part could not be tried.
 set -euo pipefail
-source=$1
+source=$1 gallery=$2
+[ -f "$gallery/summary.json" ] || { echo "package_test.sh: no catalogue in $gallery" >&2; exit 2; }
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -27,6 +28,7 @@ cd /tmp
 attractor --version
 attractor flow --tokens 64 --dim 3 --beta 40 --seed 7 --time inf --figures svg,pdf --out collapse | grep -F "1.5821e+30"
 test -s collapse/figures/tokens.svg -a -s collapse/figures/energy.pdf    # rsvg-convert came with it
+attractor reproduce every-engine --quick | grep -F "agrees:"
 attractor cluster /usr/share/doc/attractor/examples/data/points.npy --bandwidth 0.5 | head -n 1 | grep -F "3 clusters"
 man -P cat attractor-flow | grep -F -e --merge-radius >/dev/null
 bash -c 'source /usr/share/bash-completion/completions/attractor; complete -p attractor' >/dev/null
@@ -43,6 +45,6 @@ project/tools/site --program /usr/bin/attractor --gallery gallery | tail -n 3
 test -s project/build/site/html/reference/attractor-flow.html -a -s project/build/site/html/catalogue/index.html
 USE
 mkdir "$work/project"
-cp -r "$2" "$work/gallery"
+cp -r "$gallery" "$work/gallery"
 git -C "$source" archive HEAD | tar -x -C "$work/project"
 "$here/bare_debian.sh" "man-db" "$program" "$library" "$work/use.sh" "$source/examples/first_flow.cpp" "$work/project" "$work/gallery" -- bash use.sh
