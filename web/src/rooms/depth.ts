@@ -497,9 +497,15 @@ export class DepthRoom implements Room {
     this.turnBeta(beta, true);
   }
 
+  private savePicture() {
+    const frame = this.kept.at(-1);
+    if (frame) saveSvg(this.picture(frame), 'tokens.svg');
+    else this.page.say('The flow is only beginning; choose it again.');
+  }
+
   /** The tokens as vectors, as they are seen now. */
-  private picture(): SVGElement {
-    const frame = this.kept.at(-1)!, size = 600, count = frame.positions.length / frame.dim;
+  private picture(frame: Frame): SVGElement {
+    const size = 600, count = frame.positions.length / frame.dim;
     const box = this.sphere.canvas.getBoundingClientRect(), scale = size / Math.min(box.width, box.height);
     const first = new Map<number, number>(), dots: {front: boolean; node: SVGElement}[] = [];
     for (let i = 0; i < count; ++i) if (!first.has(frame.clusters[i])) first.set(frame.clusters[i], i);
@@ -516,7 +522,7 @@ export class DepthRoom implements Room {
   exports(): Exported[] {
     const list: Exported[] = [
       {name: 'png', words: 'Picture (PNG)', run: () => savePng(this.sphere.canvas, 'tokens.png')},
-      {name: 'svg', words: 'Picture (SVG)', run: () => saveSvg(this.picture(), 'tokens.svg')},
+      {name: 'svg', words: 'Picture (SVG)', run: () => this.savePicture()},
       {name: 'tree', words: 'Merge tree (SVG)', run: () => saveSvg(this.tree.picture, 'merge_tree.svg')},
       {name: 'webm', words: this.recording ? 'End the film (WebM)' : 'Film from now on (WebM)', run: () => this.film()},
     ];
