@@ -28,7 +28,7 @@ export const openLab = async (folder, pictures) => {
         if (await page.evaluate(condition, argument).catch(() => false)) return;
       throw new Error(`still not so after ${timeout / 1000} s: ${condition}`);
     };
-    page.on('console', message => message.type() === 'error' && account.errors.push(message.text()));
+    page.on('console', message => message.type() === 'error' && account.errors.push(`${message.text()} ${message.location().url}`.trim()));
     page.on('pageerror', error => account.errors.push(String(error)));
     context.on('request', request => {
       const url = request.url();
