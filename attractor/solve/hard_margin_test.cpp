@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "attractor/base/error.hpp"
+#include "attractor/base/numbers.hpp"
 #include "attractor/base/random.hpp"
 #include "attractor/base/threads.hpp"
 #include "tests/support/margin_data.hpp"
@@ -180,7 +181,11 @@ TEST(HardMargin, OppositeRowsAreInfeasible) {
     const HardMargin found = hard_margin(problem.constraints());
     expect_proved(found, problem.constraints());
     ASSERT_EQ(found.status, MarginStatus::infeasible);
-    // A row that takes no part may come with a weight of rounding.
+    // In WebAssembly, without fused multiply-adds, the row that takes no part has a weight of
+    // rounding.
+    if (kExtendedPowerEpsilon == kExtendedEpsilon) {
+      ASSERT_EQ(found.farkas.size(), 2) << size;
+    }
     std::vector<double> weight(3, 0.0);
     for (const Multiplier& m : found.farkas) weight[m.index] = m.value;
     EXPECT_NEAR(weight[0] / (size * weight[2]), 1, 1e-15) << size;
