@@ -10,7 +10,7 @@ for header in hdf5.h gmp.h gmpxx.h mpi.h fftw3.h toml++/toml.h zlib.h utf8proc.h
   echo "#error \"attractor_core must not include $header\"" >"$work/traps/$header"
 done
 cmake -S "$source" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DATTRACTOR_CORE_ONLY=ON \
-  -DCMAKE_CXX_FLAGS_RELEASE=-O1 -DATTRACTOR_FFT=kissfft -DATTRACTOR_GMP=OFF -DCMAKE_CXX_FLAGS="-I$work/traps -DHWY_COMPILE_ONLY_STATIC" \
+  -DCMAKE_CXX_FLAGS_RELEASE=-O0 -DATTRACTOR_FFT=kissfft -DATTRACTOR_GMP=OFF -DCMAKE_CXX_FLAGS="-I$work/traps -DHWY_COMPILE_ONLY_STATIC" \
   -DCMAKE_C_FLAGS="-I$work/traps" >/dev/null
 cmake --build "$work/build"
 for example in "$source"/examples/*.cpp; do
