@@ -55,8 +55,8 @@ double diameter(std::span<const double> xi, std::size_t dim, std::size_t exact_l
 void see_members(const depth::TokenGroups& groups, std::span<const double> state, std::size_t dim,
                  const ObserveOptions& options, Observation& o) {
   const std::vector<double> all = groups.expand(state), ones(groups.owner().size(), 1.0);
-  const PairStatistics pairs =
-      pair_statistics(all, dim, ones, options.pair_threshold, options.seed, options.exact_limit);
+  const PairStatistics pairs = pair_statistics(all, dim, ones, options.pair_threshold, options.seed,
+                                               options.exact_limit, false);
   o.pair_fraction = pairs.fraction;
   o.pair_fraction_error = pairs.fraction_error;
   o.smallest_cosine = pairs.smallest_cosine;

@@ -1,6 +1,5 @@
 #include "attractor/observe/pairs.hpp"
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "attractor/base/threads.hpp"
+#include "attractor/kernels/pairs/pair_rows.hpp"
 #include "attractor/observe/circle_pairs.hpp"
 #include "attractor/observe/close_weights.hpp"
 #include "attractor/observe/row_sample.hpp"
@@ -17,13 +17,10 @@
 namespace attractor::observe {
 namespace {
 
-constexpr std::size_t kBlock = 1024;   // tokens a thread takes together in O(n) passes
-constexpr std::size_t kRowBlock = 32;  // rows a thread takes together in pair scans
-constexpr std::size_t kLanes = 8;      // columns side by side: independent sums, one per lane
+constexpr std::size_t kBlock = 1024;  // tokens a thread takes together in O(n) passes
+constexpr std::size_t kRowBlock = kernels::kMostPairRows;  // that a thread takes together
 constexpr std::size_t kFarthestSteps = 64;
 constexpr double kUnit = 1e-12;  // | |x|^2 - 1 | below this is a unit vector, left bit for bit
-
-using Lanes = Eigen::Array<double, kLanes, 1>;
 
 struct View {
   std::span<const double> tokens;
@@ -86,109 +83,68 @@ double spread(const View& view, std::span<const double> base, std::span<const do
   return std::accumulate(partial.begin(), partial.end(), 0.0);
 }
 
-// A pair of tokens with 1 - cosine.
-struct Pair {
-  double gap = 0;
-  std::size_t i = 0, j = 0;
-};
+using kernels::FarthestPair;
 
-void keep_farther(Pair& best, const Pair& other) {
+void keep_farther(FarthestPair& best, const FarthestPair& other) {
   if (other.gap > best.gap) best = other;
 }
 
 using Bins = std::array<double, kCosineBins>;
+static_assert(kCosineBins == kernels::kGapBins);
 
 // What a block of rows found, besides its numbers of close pairs.
 struct Tally {
   Bins bins{};
-  double pairs = 0;
-  Pair farthest;
+  double pairs = 0;  // of the bins
+  FarthestPair farthest;
 
-  void add(const Bins& more, double weight) {
-    for (std::size_t b = 0; b < kCosineBins; ++b) bins[b] += weight * more[b];
-    pairs += weight * std::accumulate(more.begin(), more.end(), 0.0);
+  void add(const Bins& merged, const Bins& others, double times, double weight) {
+    double all = 0;
+    for (std::size_t b = 0; b < kCosineBins; ++b) {
+      const double seen = merged[b] + times * others[b];
+      bins[b] += weight * seen;
+      all += seen;
+    }
+    pairs += weight * all;
   }
-};
-
-// Whole numbers of originals, so that sums over a row are exact.
-struct RowTally {
-  Bins bins{};
-  double close = 0;
 };
 
 // Which rows of the matrix of pairs are read, and how often each counts. `upper`: only j > i, each
 // pair counted twice, which makes all rows together the whole matrix. Otherwise all of a row.
 struct Scan {
   const View& view;
+  const kernels::PairColumns& columns;
   double threshold_gap;  // 1 - threshold
   std::span<const std::uint32_t> rows;
   std::span<const double> weights;
-  bool upper;
-
-  // How often an original of row k has the pair; 0: it is none, or counted elsewhere.
-  double mass(std::size_t row, std::size_t column) const {
-    if (column == row || (upper && column < row)) return 0;
-    return (upper ? 2 : 1) * view.masses[column];
-  }
+  bool upper, histogram;
 };
 
-std::size_t bin_of(double gap) {
-  const double position = (2 - gap) * (kCosineBins / 2.0) + 1e-9;
-  if (!(position > 0)) return 0;
-  return std::min(kCosineBins - 1, static_cast<std::size_t>(position));
-}
-
-// |u - v_lane|^2 / 2, the columns of `tile` being dim x kLanes.
-Lanes lane_gaps(const double* u, const double* tile, std::size_t dim) {
-  Lanes sums = Lanes::Zero();
-  for (std::size_t a = 0; a < dim; ++a)
-    sums += (u[a] - Eigen::Map<const Lanes>(tile + a * kLanes)).square();
-  return sums / 2;
-}
-
-// `mass` originals at that gap from one of the row.
-void count(const Scan& scan, const Pair& pair, double mass, RowTally& row, Pair& farthest) {
-  if (pair.gap <= scan.threshold_gap) row.close += mass;
-  row.bins[bin_of(pair.gap)] += mass;
-  keep_farther(farthest, pair);
-}
-
 // The m_i - 1 originals merged with one of token i.
-void count_merged(const Scan& scan, std::size_t i, bool zero, RowTally& row, Pair& farthest) {
-  if (scan.view.masses[i] < 2) return;
-  count(scan, {zero ? 1.0 : 0.0, i, i}, scan.view.masses[i] - 1, row, farthest);
+kernels::PairRow merged_with(const Scan& scan, std::size_t i, FarthestPair& farthest) {
+  kernels::PairRow row;
+  const double mass = scan.view.masses[i] - 1, gap = scan.columns.has_direction(i) ? 0 : 1;
+  if (mass < 1) return row;
+  if (gap <= scan.threshold_gap) row.near = mass;
+  row.bins[kernels::gap_bin(gap)] = mass;
+  keep_farther(farthest, {gap, i, i});
+  return row;
 }
 
-// Rows [begin, end) of the scan against every column, kLanes columns at a time.
+// Rows [begin, end) of the scan against every column. Numbers of originals are whole, so that sums
+// over a row are exact.
 void scan_rows(const Scan& scan, std::size_t begin, std::size_t end, std::span<double> close,
                Tally& tally) {
-  const View& view = scan.view;
-  const std::size_t dim = view.dim;
-  std::vector<double> rows((end - begin) * dim), tile(dim * kLanes, 0.0);
-  std::vector<char> row_zero(end - begin), lane_zero(kLanes);
-  std::vector<RowTally> found(end - begin);
-  for (std::size_t k = begin; k < end; ++k) {
-    row_zero[k - begin] = !direction(view.row(scan.rows[k]), &rows[(k - begin) * dim]);
-    count_merged(scan, scan.rows[k], row_zero[k - begin], found[k - begin], tally.farthest);
-  }
-  const std::size_t start = scan.upper ? scan.rows[begin] / kLanes * kLanes : 0;
-  for (std::size_t first = start; first < view.size(); first += kLanes) {
-    const std::size_t lanes = std::min(kLanes, view.size() - first);
-    for (std::size_t lane = 0; lane < lanes; ++lane)
-      lane_zero[lane] = !direction(view.row(first + lane), &tile[lane], kLanes);
-    for (std::size_t k = begin; k < end; ++k) {
-      const Lanes gaps = lane_gaps(&rows[(k - begin) * dim], tile.data(), dim);
-      for (std::size_t lane = 0; lane < lanes; ++lane) {
-        const double mass = scan.mass(scan.rows[k], first + lane);
-        if (mass == 0) continue;
-        const double gap = row_zero[k - begin] || lane_zero[lane] ? 1 : gaps[lane];
-        count(scan, {gap, scan.rows[k], first + lane}, mass, found[k - begin], tally.farthest);
-      }
-    }
-  }
-  for (std::size_t k = begin; k < end; ++k) {
-    close[k] += found[k - begin].close;
-    tally.add(found[k - begin].bins, scan.weights[k]);
+  const auto rows = scan.rows.subspan(begin, end - begin);
+  std::array<kernels::PairRow, kRowBlock> merged{}, others{};
+  for (std::size_t k = 0; k < rows.size(); ++k)
+    merged[k] = merged_with(scan, rows[k], tally.farthest);
+  kernels::pair_rows(scan.columns, {rows, scan.threshold_gap, scan.upper, scan.histogram},
+                     std::span(others).first(rows.size()), tally.farthest);
+  const double times = scan.upper ? 2 : 1;
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    close[begin + k] += merged[k].near + times * others[k].near;
+    if (scan.histogram) tally.add(merged[k].bins, others[k].bins, times, scan.weights[begin + k]);
   }
 }
 
@@ -208,10 +164,10 @@ Tally run_scan(const Scan& scan, std::span<double> close) {
   return sum;
 }
 
-Pair farthest_from(const View& view, std::size_t i) {
+FarthestPair farthest_from(const View& view, std::size_t i) {
   std::vector<double> u(view.dim);
   const bool zero = !direction(view.row(i), u.data());
-  std::vector<Pair> found((view.size() + kBlock - 1) / kBlock);
+  std::vector<FarthestPair> found((view.size() + kBlock - 1) / kBlock);
   parallel_for(view.size(), kBlock, [&](std::size_t begin, std::size_t end) {
     std::vector<double> v(view.dim);
     for (std::size_t j = begin; j < end; ++j) {
@@ -220,15 +176,15 @@ Pair farthest_from(const View& view, std::size_t i) {
       keep_farther(found[begin / kBlock], {none ? 1 : squared_distance(u, v) / 2, i, j});
     }
   });
-  Pair best;
-  for (const Pair& pair : found) keep_farther(best, pair);
+  FarthestPair best;
+  for (const FarthestPair& pair : found) keep_farther(best, pair);
   return best;
 }
 
 // From the far end of a pair to whatever is farthest from there, while the angle grows.
-Pair farthest_point_iteration(const View& view, Pair best) {
+FarthestPair farthest_point_iteration(const View& view, FarthestPair best) {
   for (std::size_t step = 0; step < kFarthestSteps; ++step) {
-    const Pair next = farthest_from(view, best.j);
+    const FarthestPair next = farthest_from(view, best.j);
     if (!(next.gap > best.gap)) break;
     best = next;
   }
@@ -236,7 +192,7 @@ Pair farthest_point_iteration(const View& view, Pair best) {
 }
 
 // By both chords (Kahan): accurate at 0 and at pi.
-double angle(const View& view, const Pair& pair) {
+double angle(const View& view, const FarthestPair& pair) {
   std::vector<double> u(view.dim), v(view.dim);
   if (!direction(view.row(pair.i), u.data()) || !direction(view.row(pair.j), v.data()))
     return pair.gap == 0 ? 0 : std::numbers::pi / 2;
@@ -252,24 +208,6 @@ void finish(const View& view, const Tally& tally, bool histogram, PairStatistics
   result.largest_angle = angle(view, tally.farthest);
 }
 
-PairStatistics exact_statistics(const View& view, double threshold_gap) {
-  std::vector<std::uint32_t> rows(view.size());
-  std::iota(rows.begin(), rows.end(), 0U);
-  std::vector<double> close(rows.size(), 0.0);
-  const Tally tally = run_scan({view, threshold_gap, rows, view.masses, true}, close);
-  PairStatistics result;
-  double sum = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) sum += view.masses[i] * close[i];
-  result.fraction = sum / tally.pairs;
-  finish(view, tally, true, result);
-  return result;
-}
-
-// Fewer where a row is long: a measurement reads 2^27 pairs at most, or 128 rows.
-std::size_t sampled_rows(std::size_t tokens) {
-  return std::clamp<std::size_t>((std::size_t{1} << 26) / tokens, 64, 512);
-}
-
 // The tokens themselves if all are unit vectors, else their directions, in `storage`.
 std::span<const double> directions(const View& view, std::vector<double>& storage) {
   bool unit = true;
@@ -278,6 +216,26 @@ std::span<const double> directions(const View& view, std::vector<double>& storag
   storage.resize(view.tokens.size());
   for (std::size_t i = 0; i < view.size(); ++i) direction(view.row(i), &storage[i * view.dim]);
   return storage;
+}
+
+PairStatistics exact_statistics(const View& view, double threshold_gap, bool histogram) {
+  std::vector<std::uint32_t> rows(view.size());
+  std::iota(rows.begin(), rows.end(), 0U);
+  std::vector<double> storage, close(rows.size(), 0.0);
+  const kernels::PairColumns columns(directions(view, storage), view.dim, view.masses);
+  const Tally tally =
+      run_scan({view, columns, threshold_gap, rows, view.masses, true, histogram}, close);
+  PairStatistics result;
+  double sum = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) sum += view.masses[i] * close[i];
+  result.fraction = sum / (view.total() * (view.total() - 1));
+  finish(view, tally, histogram, result);
+  return result;
+}
+
+// Fewer where a row is long: a measurement reads 2^27 pairs at most, or 128 rows.
+std::size_t sampled_rows(std::size_t tokens) {
+  return std::clamp<std::size_t>((std::size_t{1} << 26) / tokens, 64, 512);
 }
 
 // Close originals that are other tokens, for all tokens where a search can tell.
@@ -341,7 +299,9 @@ Tally read_sample(const View& view, double threshold_gap, const RowSample& sampl
     }
   }
   std::vector<double> found(rows.size(), 0.0);
-  Tally tally = run_scan({view, threshold_gap, rows, weights, false}, found);
+  std::vector<double> storage;
+  const kernels::PairColumns columns(directions(view, storage), view.dim, view.masses);
+  Tally tally = run_scan({view, columns, threshold_gap, rows, weights, false, histogram}, found);
   for (std::size_t k = 0; k < place.size(); ++k) close[place[k]] = found[k];
   for (std::size_t q = 0; q < kStarts && !histogram; ++q)
     keep_farther(tally.farthest,
@@ -397,7 +357,7 @@ PairStatistics pair_statistics(std::span<const double> tokens, std::size_t dim,
   const View view{tokens, dim, masses};
   if (view.total() < 2) return {};
   if (view.size() <= std::max(exact_limit, sampled_rows(view.size())))
-    return exact_statistics(view, 1 - threshold);
+    return exact_statistics(view, 1 - threshold, histogram);
   if (dim == 2)
     if (const auto order = circle_order(tokens))
       return circle_pair_statistics(*order, tokens, masses, threshold, histogram);
