@@ -45,8 +45,11 @@ Rows read_rows(const Attention& attention, std::span<const double> tokens,
                std::span<const double> masses, const RowSample& sample, double unit, double total) {
   const std::size_t count = sample.rows.size(), dim = attention.dim;
   const bool plain = is_plain(attention);
+  // All rows, not listed: each pair once where that is possible.
+  std::span<const std::uint32_t> listed;
+  if (sample.sampled) listed = sample.rows;
   AttentionSums sums;
-  attend(attention, tokens, masses, {.rows = sample.rows, .pull = plain, .moment = true}, sums);
+  attend(attention, tokens, masses, {.rows = listed, .pull = plain, .moment = true}, sums);
   Rows rows{std::vector<double>(count), std::vector<double>(count), std::vector<double>(count),
             std::vector<double>(count)};
   for (std::size_t k = 0; k < count; ++k) {
@@ -127,7 +130,7 @@ LogitRange range_of(const Attention& attention, std::span<const double> tokens,
   constexpr double kLeft = 0.03;   // of a power's error, once close tokens are known
   constexpr double kFaint = -12;   // a token's power changes by its square
   const Stream stream(seed, "energy pilot");
-  RowSample pilot;
+  RowSample pilot{.rows = {}, .strata = {}, .sampled = true};
   for (std::size_t k = 0; k < kPilot; ++k)
     pilot.rows.push_back(static_cast<std::uint32_t>(stream.below(masses.size(), k, 0)));
   Rows rows = read_rows(attention, tokens, masses, pilot, 0, total);
