@@ -115,7 +115,7 @@ Observation observe(const Attention& attention, double logit_bound, std::span<co
   o.order_parameter = mean.order_parameter;
   // Many tokens on the circle: what would be estimated elsewhere is exact in their order.
   std::optional<CircleOrder> order;
-  const bool many = n > std::max<std::size_t>(options.exact_limit, 512);
+  const bool many = n > std::max<std::size_t>(std::min(options.exact_limit, options.many), 512);
   if (dim == 2 && many) order = circle_order(tokens);
   const PairStatistics pairs =
       order ? circle_pair_statistics(*order, tokens, masses, options.pair_threshold, false)

@@ -42,7 +42,8 @@ struct ObserveOptions {
   double pair_threshold = 0.999;
   double cluster_radius = 0.0447;  // chord
   std::uint64_t seed = 0;
-  std::size_t exact_limit = 4096;
+  std::size_t exact_limit = 4096;  // beyond, pairs and energy are estimated from rows ...
+  std::size_t many = 4096;         // ... or summed in O(n), from so many on where that is possible
 };
 
 /// `thorough`: also what costs more than O(n^2 d) or many passes (spectrum, hemisphere) when the

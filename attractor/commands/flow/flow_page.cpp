@@ -9,6 +9,7 @@
 #include "attractor/base/numbers.hpp"
 #include "attractor/commands/flow/load_flow_py.hpp"
 #include "attractor/commands/result.hpp"
+#include "attractor/lab/flow/observing_budget.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -97,7 +98,7 @@ Section accuracy(const FlowRecord& record) {
       sampled ? fmt::format(
                     "Pair and energy statistics are estimates from random rows while more than {} "
                     "tokens are distinct (exact-limit); their standard errors are in result.h5.",
-                    grouped(p.exact_limit))
+                    grouped(p.exact_limit.value_or(kObservedFreely)))
               : "All statistics are exact sums over all pairs of tokens.";
   return {"Accuracy",
           html_card({steps, replaced, statistics,

@@ -85,6 +85,9 @@ std::string words(const FlowRecord& r, const std::optional<Verification>& verifi
   if (r.setup.snapshots && r.snapshots.size() < *r.setup.snapshots)
     text += row("snapshots", fmt::format("{}", r.snapshots.size()),
                 fmt::format("of {}: the run had no more times", *r.setup.snapshots));
+  if (r.series.size() < r.outputs)
+    text += row("measured", fmt::format("{} times", r.series.size()),
+                fmt::format("of {}: tokens are many; all if outputs is given", r.outputs));
   return verified ? text + verified_words(r, *verified) : text;
 }
 

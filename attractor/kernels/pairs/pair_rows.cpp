@@ -53,16 +53,16 @@ HWY_INLINE const double* masses_for(const PairBlock& b, std::size_t tile, std::s
 // Of one row, whose gaps to the tile are known: by hundredths of the cosine.
 HWY_INLINE void count_bins(const double* gaps, const double* masses, PairRow& row) {
   const GapTag d;
-  const hn::RebindToSigned<GapTag> whole;
-  HWY_ALIGN std::int64_t bins[kTile];
+  HWY_ALIGN double places[kTile];
   for (std::size_t v = 0; v < kTile; v += hn::Lanes(d)) {
     const auto place = hn::Add(
         hn::Mul(hn::Sub(hn::Set(d, 2.0), hn::LoadU(d, gaps + v)), hn::Set(d, kGapBins / 2.0)),
         hn::Set(d, kEdgeMissed));
     const auto inside = hn::Min(hn::Max(place, hn::Zero(d)), hn::Set(d, kGapBins - 1.0));
-    hn::StoreU(hn::ConvertTo(whole, inside), whole, bins + v);
+    hn::StoreU(inside, d, places + v);
   }
-  for (std::size_t lane = 0; lane < kTile; ++lane) row.bins[bins[lane]] += masses[lane];
+  for (std::size_t lane = 0; lane < kTile; ++lane)
+    row.bins[static_cast<std::size_t>(static_cast<int>(places[lane]))] += masses[lane];
 }
 
 // The first of the farthest, in the order of lanes.

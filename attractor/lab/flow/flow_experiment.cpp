@@ -14,6 +14,7 @@
 #include "attractor/lab/flow/checkpoint.hpp"
 #include "attractor/lab/flow/flow_distributed.hpp"
 #include "attractor/lab/flow/observed_flow.hpp"
+#include "attractor/lab/flow/observing_budget.hpp"
 #include "attractor/lab/flow/output_times.hpp"
 #include "attractor/lab/flow/snapshot_choice.hpp"
 #include "attractor/lab/words.hpp"
@@ -54,8 +55,8 @@ flow::Plan plan_of(const FlowSetup& p, double log_unit) {
   } else if (end.mantissa() == 0) {
     plan.outputs = {flow::Time(0)};
   } else {
-    plan.outputs = spacing == Spacing::log ? log_times(end, p.outputs, log_unit)
-                                           : linear_times(end, p.outputs);
+    plan.outputs = spacing == Spacing::log ? log_times(end, outputs_of(p), log_unit)
+                                           : linear_times(end, outputs_of(p));
     if (stepper_of(p) == flow::Method::layers) plan.outputs = at_layers(plan.outputs, p.step);
   }
   return plan;
@@ -87,8 +88,8 @@ class FlowRun::Experiment {
         model_(p, count_, start_.dim, record_.merge_radius, distributed),
         plan_(plan_of(p, model_.flow().log_unit())),
         choice_(p, plan_.outputs.size(), count_, start_.dim),
-        options_{p.pair_threshold, std::sqrt(2 * (1 - record_.cluster_cosine)), p.seed,
-                 p.exact_limit},
+        budget_(p, model_.whole().engine()),
+        options_(model_.options()),
         tree_(count_, start_.dim, options_.cluster_radius) {
     check_step(p, model_.flow().log_unit());
     command_ += data_digest();
@@ -217,20 +218,23 @@ class FlowRun::Experiment {
     const std::span<const double> state = whole(mine);
     if (silent()) return;
     const std::size_t now = model_.groups().masses().size();
+    if (!budget_.allows(now, progress_.steps + progress_.rejected, record_.series)) return;
     const std::size_t before =
         record_.series.empty() ? count_
                                : static_cast<std::size_t>(record_.series.back().distinct_tokens);
-    const bool keep = choice_.wants(record_.series.size(), before, now);
+    const std::size_t output =
+        plan_.output_every_step ? record_.series.size() : progress_.next_output;
+    const bool keep = choice_.wants(output, record_.snapshots.size(), before, now);
     choice_.thin(record_.series.size(), record_.snapshots);
-    record_.series.push_back(measure(time, state, keep));
-    if (keep) take_snapshot(time, state);
+    std::vector<double> storage;
+    const std::span<const double> shape = model_.whole().directions(state, storage);
+    record_.series.push_back(measure(time, state, shape, keep));
+    if (keep) take_snapshot(time, state, shape);
   }
 
   observe::Observation measure(const flow::Time& time, std::span<const double> state,
-                               bool thorough) const {
-    observe::Observation o = model_.observe(time, state, options_, thorough);
-    std::vector<double> storage;
-    const std::span<const double> shape = model_.whole().directions(state, storage);
+                               std::span<const double> shape, bool thorough) const {
+    observe::Observation o = model_.observe(time, state, shape, options_, thorough);
     const observe::TokenView view{shape, start_.dim, model_.groups().masses(), thorough,
                                   [&] { return model_.groups().expand(shape); }};
     for (const observe::Observable& observable : observables_)
@@ -238,9 +242,8 @@ class FlowRun::Experiment {
     return o;
   }
 
-  void take_snapshot(const flow::Time& time, std::span<const double> state) {
-    std::vector<double> storage;
-    const std::span<const double> shape = model_.whole().directions(state, storage);
+  void take_snapshot(const flow::Time& time, std::span<const double> state,
+                     std::span<const double> shape) {
     Snapshot snapshot{time, model_.groups().expand(shape), std::vector<std::uint32_t>(count_), {}};
     const bool all = model_.members_visible();  // else a token of the state stands for its members
     const std::span<const double> seen = all ? snapshot.positions : shape;
@@ -250,7 +253,7 @@ class FlowRun::Experiment {
       snapshot.clusters[i] = found.label[all ? i : model_.groups().owner()[i]];
     const auto pairs = observe::pair_statistics(
         seen, start_.dim, all ? std::span<const double>(ones) : model_.groups().masses(),
-        p_.pair_threshold, p_.seed, p_.exact_limit);
+        p_.pair_threshold, p_.seed, options_.exact_limit);
     snapshot.cosine_histogram.assign(pairs.histogram.begin(), pairs.histogram.end());
     if (model_.whole().has_lengths())
       for (std::size_t i = 0; i < count_; ++i)
@@ -311,21 +314,24 @@ class FlowRun::Experiment {
     record_.time = record_.solver_time = progress_.time;
     record_.steps = progress_.steps;
     record_.rejected = progress_.rejected;
+    record_.outputs = plan_.output_every_step ? progress_.steps + 1 : progress_.next_output;
     record_.loosened = progress_.loosened;
     const bool stopped = record_.status == flow::Status::interrupted;
     if (stopped && model_.distributed()) return std::move(record_);
     const std::span<const double> state = whole(progress_.state);
     if (silent()) return std::move(record_);
     // Who stopped it does not wait for what takes long.
-    if (stopped) p_.exact_limit = options_.exact_limit = std::min(kQuickRows, p_.exact_limit);
-    observe::Observation last = measure(progress_.time, state, !stopped);
+    if (stopped) options_.exact_limit = std::min<std::size_t>(kQuickRows, options_.exact_limit);
+    std::vector<double> storage;
+    const std::span<const double> shape = model_.whole().directions(state, storage);
+    observe::Observation last = measure(progress_.time, state, shape, !stopped);
     if (!record_.series.empty() && record_.series.back().log10_time == last.log10_time)
       record_.series.back() = last;
     else
       record_.series.push_back(last);
     if (!record_.snapshots.empty() && record_.snapshots.back().time == progress_.time)
       record_.snapshots.pop_back();
-    take_snapshot(progress_.time, state);
+    take_snapshot(progress_.time, state, shape);
     choice_.finish(record_.snapshots);
     if (model_.flow().state_is_tokens()) record_.merges = tree_.linkage();
     // The last two clusters merged when they came within the cluster angle, not when the solver
@@ -357,6 +363,7 @@ class FlowRun::Experiment {
   ObservedFlow model_;
   flow::Plan plan_;
   SnapshotChoice choice_;
+  ObservingBudget budget_;
   observe::ObserveOptions options_;
   std::vector<observe::Observable> observables_ = observe::observables();
   observe::MergeTree tree_;

@@ -40,6 +40,8 @@ struct FlowRecord {
   flow::Time time;         // of the end; where all tokens collapsed, of the last merger
   flow::Time solver_time;  // up to which the solver went
   std::uint64_t steps = 0, rejected = 0;
+  std::uint64_t outputs =
+      0;  // times that came up; the series may have fewer (observing_budget.hpp)
   std::vector<observe::Observation> series;  // ascending in time; the last one is the end state
   std::vector<ObservableName> observables;   // of `more` in the series
   std::vector<Snapshot> snapshots;           // first: start, last: end

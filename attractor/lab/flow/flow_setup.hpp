@@ -72,10 +72,10 @@ struct FlowSetup {
   std::optional<double> merge_radius{};   // a chord length, 0: never; none: by tolerance and beta
   std::optional<double> cluster_cosine{};
   double pair_threshold = 0.999;
-  std::uint64_t outputs = 100;
+  std::optional<std::uint64_t> outputs{};  // none: 100, fewer for many tokens
   std::optional<Spacing> output_spacing{};
   std::optional<std::uint64_t> snapshots{};
-  std::uint64_t exact_limit = 4096;
+  std::optional<std::uint64_t> exact_limit{};  // none: 4096, all where rows of all pairs move them
   bool verify = false;  // run again, finer, and say how far apart the two are
 };
 
@@ -115,6 +115,7 @@ std::string engine_refusal(const FlowSetup& p, std::size_t tokens, std::size_t d
 
 /// How many snapshots to keep of tokens that are `numbers` doubles each time.
 std::size_t snapshot_count(const FlowSetup& p, std::size_t numbers);
+std::uint64_t outputs_of(const FlowSetup& p);
 
 /// `attractor flow ...` that repeats this run: every parameter that differs from its default.
 std::string command(const FlowSetup& p);

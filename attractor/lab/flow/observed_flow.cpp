@@ -9,6 +9,7 @@
 
 #include "attractor/base/error.hpp"
 #include "attractor/base/numbers.hpp"
+#include "attractor/lab/flow/observing_budget.hpp"
 #include "attractor/observe/inside_groups.hpp"
 
 namespace attractor::lab {
@@ -131,11 +132,21 @@ std::uint64_t ObservedFlow::period_before(const flow::Time& end) const {
   return periods > 1 ? static_cast<std::uint64_t>(periods) - 1 : 0;
 }
 
+// Where rows of all pairs move the tokens, sums over them cost no more than a few velocities.
+observe::ObserveOptions ObservedFlow::options() const {
+  const std::uint64_t many = setup_.exact_limit.value_or(kObservedFreely);
+  const bool rows = whole().engine() == "dense" || whole().engine() == "layers";
+  return {.pair_threshold = setup_.pair_threshold,
+          .cluster_radius = std::sqrt(2 * (1 - cluster_cosine_of(setup_))),
+          .seed = setup_.seed,
+          .exact_limit = setup_.exact_limit.value_or(rows ? groups().owner().size() : many),
+          .many = many};
+}
+
 observe::Observation ObservedFlow::observe(const flow::Time& time, std::span<const double> state,
+                                           std::span<const double> shape,
                                            const observe::ObserveOptions& options,
                                            bool thorough) const {
-  std::vector<double> storage;
-  const std::span<const double> shape = whole().directions(state, storage);
   observe::Observation o =
       observe::observe(observed_, logit_bound_, shape, groups().masses(), time, options, thorough);
   const auto length = [](std::span<const double> x) {  // squares may overflow, lengths must not
@@ -154,7 +165,7 @@ observe::Observation ObservedFlow::observe(const flow::Time& time, std::span<con
   if (plain_ != nullptr) observe::observe_inside(*plain_, state, options, o);
   know_energy(state, o);
   // Each costs as much as a step: left out for many tokens.
-  const bool affordable = groups().count() <= options.exact_limit && whole().has_increments();
+  const bool affordable = groups().count() <= options.many && whole().has_increments();
   o.layer_cosine = affordable ? layer_cosine(time, state) : kNan;
   if (layers_ != nullptr) observe_layer(time, state, affordable, o);
   return o;

@@ -49,8 +49,11 @@ class ObservedFlow {
   FlowWeights first_weights() const { return weights_.at(0); }
   FlowWeights last_weights(const flow::Time& end) const { return weights_.at(period_before(end)); }
 
-  /// All that is measured of a state.
+  /// How the setup wants states measured.
+  observe::ObserveOptions options() const;
+  /// All that is measured of a state; `shape`: its directions.
   observe::Observation observe(const flow::Time& time, std::span<const double> state,
+                               std::span<const double> shape,
                                const observe::ObserveOptions& options, bool thorough) const;
 
  private:

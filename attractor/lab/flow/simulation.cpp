@@ -118,12 +118,9 @@ std::vector<observe::Linkage> Simulation::merges() const {
 }
 
 observe::Observation Simulation::observe(bool thorough) const {
-  return model_.observe(progress_.time, progress_.state,
-                        {.pair_threshold = setup_.pair_threshold,
-                         .cluster_radius = cluster_radius(),
-                         .seed = setup_.seed,
-                         .exact_limit = setup_.exact_limit},
-                        thorough);
+  std::vector<double> storage;
+  const std::span<const double> shape = model_.whole().directions(progress_.state, storage);
+  return model_.observe(progress_.time, progress_.state, shape, model_.options(), thorough);
 }
 
 std::vector<std::uint32_t> Simulation::clusters() const {

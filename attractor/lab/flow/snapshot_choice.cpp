@@ -18,7 +18,7 @@ SnapshotChoice::SnapshotChoice(const FlowSetup& setup, std::size_t planned, std:
     throw Error(fmt::format(
         "snapshots = {} is not allowed; allowed: 2 to {}, the number of times at which this run is "
         "measured (outputs = {} and the start)",
-        count_, planned_, setup.outputs));
+        count_, planned_, outputs_of(setup)));
   if (planned_ > 0) {
     for (std::size_t k = 0; k < count_; ++k) indices_.push_back(k * (planned_ - 1) / (count_ - 1));
     return;
@@ -36,9 +36,10 @@ std::size_t SnapshotChoice::stride(std::size_t output) const {
   return s;
 }
 
-bool SnapshotChoice::wants(std::size_t output, std::size_t before, std::size_t now) const {
+bool SnapshotChoice::wants(std::size_t output, std::size_t taken, std::size_t before,
+                           std::size_t now) const {
   if (output == 0) return true;
-  if (planned_ > 0) return std::find(indices_.begin(), indices_.end(), output) != indices_.end();
+  if (planned_ > 0) return taken < indices_.size() && indices_[taken] <= output;
   if (asked_) return output % stride(output) == 0;
   return std::any_of(levels_.begin(), levels_.end(),
                      [&](std::size_t level) { return now <= level && level < before; });

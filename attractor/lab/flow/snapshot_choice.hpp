@@ -1,5 +1,6 @@
 // Which outputs of a flow keep all positions.
-//   planned times: evenly many of them, as many as were asked for;
+//   planned times: evenly many of them, as many as were asked for; where such an output was not
+//     measured (observing_budget.hpp), the next one that is;
 //   after every step, a number asked for: every s-th step with s = 1, 2, 4, ..., twice as often as
 //     needed, of which the end leaves as many as were asked for, evenly in steps: nobody knows
 //     before how many steps there will be;
@@ -21,8 +22,9 @@ class SnapshotChoice {
   /// were asked for than there are planned outputs.
   SnapshotChoice(const FlowSetup& setup, std::size_t planned, std::size_t tokens, std::size_t dim);
 
-  /// output: its number, from 0; before, now: distinct tokens at the one before and at this one.
-  bool wants(std::size_t output, std::size_t before, std::size_t now) const;
+  /// output: its number, from 0; taken: snapshots so far; before, now: distinct tokens at the one
+  /// before and at this one.
+  bool wants(std::size_t output, std::size_t taken, std::size_t before, std::size_t now) const;
   /// Before a snapshot of this output is added: drops those that are kept no longer.
   void thin(std::size_t output, std::vector<Snapshot>& kept) const;
   /// When the last one, the end, was added.

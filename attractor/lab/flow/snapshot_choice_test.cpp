@@ -14,7 +14,7 @@ namespace {
 std::vector<double> kept(const SnapshotChoice& choice, std::size_t outputs) {
   std::vector<Snapshot> all;
   for (std::size_t k = 0; k < outputs; ++k) {
-    const bool keep = choice.wants(k, 100, 100) || k + 1 == outputs;
+    const bool keep = choice.wants(k, all.size(), 100, 100) || k + 1 == outputs;
     choice.thin(k, all);
     if (keep) all.push_back({.time = flow::Time(static_cast<double>(k))});
   }
@@ -48,7 +48,8 @@ TEST(SnapshotChoice, NeverHoldsMoreThanTwiceAsMany) {
   std::vector<Snapshot> all;
   for (std::size_t k = 0; k < 10000; ++k) {
     choice.thin(k, all);
-    if (choice.wants(k, 100, 100)) all.push_back({.time = flow::Time(static_cast<double>(k))});
+    if (choice.wants(k, all.size(), 100, 100))
+      all.push_back({.time = flow::Time(static_cast<double>(k))});
     ASSERT_LE(all.size(), 14U) << k;
   }
 }
