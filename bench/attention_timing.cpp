@@ -1,12 +1,13 @@
 // Times one evaluation of softmax attention on the sphere for bench/attention_peer.py:
 //
-//   attention_timing DIRECTORY N D BETA THREADS REPETITIONS
+//   attention_timing DIRECTORY N D BETA THREADS REPETITIONS [avx2]
 //
 // reads tokens.f64 (n x d) and query.f64, key.f64, value.f64 (d x d) and prints one JSON object:
 // for Q = K = V = I ("plain") and for the given matrices ("general"), and for both in single
 // precision ("plain_f32", "general_f32"), the fewest nanoseconds of an ordered pair and two
 // coordinates of the last token's velocity to compare; and the peak of fused multiply-adds of one
-// thread, in doubles, in the same minutes. Processor time on one thread, wall time on more.
+// thread, in doubles, in the same minutes. With avx2 no wider vectors are used. Processor time on
+// one thread, wall time on more.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <fstream>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attractor/attention/attention.hpp"
@@ -142,10 +144,12 @@ void run(char** argument) {
 }  // namespace attractor
 
 int main(int count, char** argument) {
-  if (count != 7) {
-    fmt::print(stderr, "usage: attention_timing DIRECTORY N D BETA THREADS REPETITIONS\n");
+  const bool narrow = count == 8 && std::string_view(argument[7]) == "avx2";
+  if (count != 7 && !narrow) {
+    fmt::print(stderr, "usage: attention_timing DIRECTORY N D BETA THREADS REPETITIONS [avx2]\n");
     return 2;
   }
+  if (narrow) hwy::SetSupportedTargetsForTest(HWY_AVX2);
   try {
     attractor::run(argument);
   } catch (const std::exception& error) {

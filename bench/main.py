@@ -1,12 +1,14 @@
 """The second half of bench/run: arguments, measuring part by part, the reports."""
 import argparse
 import json
+import os
 import pathlib
 import sys
 import time
 
 import machine
 import measure
+import peer_blas
 import report
 
 
@@ -32,9 +34,14 @@ def arguments():
 
 def run(given):
     build = machine.ROOT / "build/bench"
+    print("\n== the BLAS of the peers", file=sys.stderr, flush=True)
+    blas = peer_blas.best()
+    os.environ.pop("OPENBLAS_CORETYPE", None)
+    if blas and blas["core"]:  # every peer that is started from here inherits it
+        os.environ["OPENBLAS_CORETYPE"] = blas["core"]
     result = {"schema": 1, "quick": given.quick, "good": True, "machine": machine.facts(),
-              "limits": machine.limits(build), "rows": []}
-    setting = measure.Setting(build, given.quick, result["limits"])
+              "limits": machine.limits(build), "blas": blas, "rows": []}
+    setting = measure.Setting(build, given.quick, result["limits"], blas)
     for name, part in measure.PARTS.items():
         if given.only and name not in given.only:
             continue

@@ -12,7 +12,8 @@ TITLES = {
     "dense": ("Dense attention", "One velocity evaluation on random tokens of the sphere, β = 9. `plain` is "
               "Q = K = V = I, where each pair is taken once; `general` multiplies by Q, K and V. The peer is PyTorch "
               "as a careful user writes it, rows in chunks of 256 (64 at n = 16384). Shares of the peak count 4d flops a pair; with "
-              "each pair taken once 3d are enough, so `plain` may exceed 1."),
+              "each pair taken once 3d are enough, so `plain` may exceed 1. The peak is the highest rate that anyone reached in the "
+              "run: multiply-adds in registers, a product of matrices, or ours."),
     "circle": ("Circle, O(n)", "Softmax means of all tokens on the circle, accuracy 10^-digits."),
     "sphere": ("Sphere in dimension 3, O(n)", "All tokens with all tokens on S², accuracy 10^-digits."),
     "moments": ("Spheres, O(n), d = 4 to 8", "Velocities of all tokens by power moments, accuracy 10^-digits; dense "

@@ -16,66 +16,43 @@
 #include <limits>
 
 #include "attractor/base/scratch.hpp"
-#include "attractor/kernels/dense/logit_panels.hpp"
+#include "attractor/kernels/dense/logit_panels_job.hpp"
 #include "attractor/kernels/exp-inl.hpp"
 #include "hwy/highway.h"
-
-#ifndef ATTRACTOR_KERNELS_PANELS_JOB
-#define ATTRACTOR_KERNELS_PANELS_JOB
-namespace attractor::kernels {
-
-constexpr std::size_t kPanelRows = 12, kPanelColumns = 256, kPanelGroups = 8;
-// A cache line: coordinates of a panel, and the parts (j mod kLine) of sums over j on every target.
-template <class T>
-constexpr std::size_t kLine = 64 / sizeof(T);
-template <class T>
-constexpr std::size_t kPanelStrip = 2 * kLine<T>;
-
-template <class T>
-struct PanelsJob {
-  std::size_t dim, padded_dim, n, padded, chunk, panel;
-  double factor;   // of a query: logits come out in the steps of exp-inl.hpp
-  double longest;  // length of a value
-  bool even;       // equal masses: taken as 1
-  const double* queries;
-  const T* strips;  // keys [padded/kPanelStrip][dim][kPanelStrip]
-  const T* values;  // [padded_dim/kLine][panel], of which [padded][kLine] are used
-  const T* masses;  // [padded] over `unit`, 0 beyond n
-  double unit;
-  const std::uint32_t* rows;
-  const RowSums* out;
-  std::size_t row(std::size_t k) const { return rows ? rows[k] : k; }
-};
-
-// Twelve rows at work: their queries [dim][12], values and pulls [12][padded_dim].
-template <class T>
-struct PanelScratch {
-  std::size_t index[kPanelRows];
-  T peak[kPanelRows];
-  double weight[kPanelRows], moment[kPanelRows];
-  double recent[kPanelRows];  // weight of the chunk in hand
-  bool near[kPanelRows];      // sums in differences
-  T *queries, *values;
-  T* sums;  // [12][padded_dim] of the chunk in hand
-  double* pull;
-  T* w;  // [12][kPanelStride]: logits, then weights
-};
-template <class T>
-constexpr std::size_t kPanelStride = kPanelColumns + kLine<T>;  // rows in different cache sets
-
-}  // namespace attractor::kernels
-#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace attractor::kernels {
 namespace HWY_NAMESPACE {
 
 constexpr std::size_t kTileRows = HWY_MAX_BYTES == 64 ? 12 : 4;  // what the registers hold
+constexpr std::size_t kAheadSteps = 4;
 
-// Logits of twelve rows with one strip of keys; rows of `out` lie `stride` apart.
+// What the next loops read, fetched to the second cache by this one: a little every few steps, so
+// that the third cache or memory is never waited for.
+struct Ahead {
+  const char* from;
+  std::size_t stride;  // bytes, every kAheadSteps steps
+
+  HWY_INLINE void fetch(std::size_t step) const {
+    __builtin_prefetch(from + step / kAheadSteps * stride, 0, 2);
+  }
+};
+
+// Part `part` of `parts` of the `count` numbers from `first` on, in so many steps.
 template <class T>
-HWY_NOINLINE void strip_logits(const PanelsJob<T>& job, const T* queries, const T* strip, T* out,
-                               std::size_t stride) {  // alone it has registers enough
+Ahead ahead_of(const T* first, std::size_t count, std::size_t part, std::size_t parts,
+               std::size_t steps) {
+  const std::size_t bytes = count * sizeof(T) / parts;
+  return {reinterpret_cast<const char*>(first) + part * bytes,
+          bytes / std::max<std::size_t>(1, steps / kAheadSteps)};
+}
+
+// Coordinates [begin, end) of the logits of twelve rows with one strip of keys, added to those
+// before; rows of `out` lie `stride` apart.
+template <class T>
+HWY_NOINLINE void strip_logits(std::size_t begin, std::size_t end, const T* queries, const T* strip,
+                               T* out, std::size_t stride,
+                               Ahead ahead) {  // alone it has registers enough
   const Tag<T> d;
   using V = Vector<T>;
   const std::size_t lanes = hn::Lanes(d);
@@ -83,8 +60,12 @@ HWY_NOINLINE void strip_logits(const PanelsJob<T>& job, const T* queries, const 
     for (std::size_t c = 0; c < kPanelStrip<T>; c += 2 * lanes) {
       V sum[kTileRows][2];
       ATTRACTOR_UNROLL
-      for (std::size_t r = 0; r < kTileRows; ++r) sum[r][0] = sum[r][1] = hn::Zero(d);
-      for (std::size_t a = 0; a < job.dim; ++a) {
+      for (std::size_t r = 0; r < kTileRows; ++r) {
+        const T* from = out + (r0 + r) * stride + c;
+        sum[r][0] = begin ? hn::LoadU(d, from) : hn::Zero(d);
+        sum[r][1] = begin ? hn::LoadU(d, from + lanes) : hn::Zero(d);
+      }
+      const auto add = [&](std::size_t a) HWY_ATTR {
         const V x0 = hn::Load(d, strip + a * kPanelStrip<T> + c);
         const V x1 = hn::Load(d, strip + a * kPanelStrip<T> + c + lanes);
         ATTRACTOR_UNROLL
@@ -93,7 +74,13 @@ HWY_NOINLINE void strip_logits(const PanelsJob<T>& job, const T* queries, const 
           sum[r][0] = hn::MulAdd(x0, y, sum[r][0]);
           sum[r][1] = hn::MulAdd(x1, y, sum[r][1]);
         }
+      };
+      std::size_t a = begin;
+      for (; a + kAheadSteps <= end; a += kAheadSteps) {
+        ahead.fetch(a - begin);
+        for (std::size_t b = 0; b < kAheadSteps; ++b) add(a + b);
       }
+      for (; a < end; ++a) add(a);
       ATTRACTOR_UNROLL
       for (std::size_t r = 0; r < kTileRows; ++r) {
         T* to = out + (r0 + r) * stride + c;
@@ -164,7 +151,7 @@ void row_weights(const PanelsJob<T>& job, std::size_t r, std::size_t begin, std:
 // kVectors vectors of coordinates from `a` on.
 template <bool kDifferences, std::size_t kVectors, class T>
 HWY_NOINLINE void tile_sums(const PanelsJob<T>& job, std::size_t row, std::size_t a,
-                            std::size_t begin, std::size_t count, PanelScratch<T>& s) {
+                            std::size_t begin, std::size_t count, PanelScratch<T>& s, Ahead ahead) {
   const Tag<T> d;
   using V = Vector<T>;
   const T* values[kVectors];
@@ -180,7 +167,7 @@ HWY_NOINLINE void tile_sums(const PanelsJob<T>& job, std::size_t row, std::size_
     }
   }
   const T* weights = s.w + row * kPanelStride<T>;
-  for (std::size_t c = 0; c < count; ++c) {
+  const auto add = [&](std::size_t c) HWY_ATTR {
     V y[kVectors];
     ATTRACTOR_UNROLL
     for (std::size_t h = 0; h < kVectors; ++h) y[h] = hn::Load(d, values[h] + c * kLine<T>);
@@ -191,6 +178,11 @@ HWY_NOINLINE void tile_sums(const PanelsJob<T>& job, std::size_t row, std::size_
       for (std::size_t h = 0; h < kVectors; ++h)
         sum[r][h] = hn::MulAdd(w, kDifferences ? hn::Sub(y[h], own[r][h]) : y[h], sum[r][h]);
     }
+  };
+  static_assert(kPanelStrip<T> % kAheadSteps == 0);  // as are the columns
+  for (std::size_t c = 0; c < count; c += kAheadSteps) {
+    ahead.fetch(c);
+    for (std::size_t b = 0; b < kAheadSteps; ++b) add(c + b);
   }
   ATTRACTOR_UNROLL
   for (std::size_t r = 0; r < kTileRows; ++r) ATTRACTOR_UNROLL
@@ -235,13 +227,27 @@ void chunk_pulls(const PanelsJob<T>& job, std::size_t begin, std::size_t count,
   const auto asked = [](const PanelScratch<T>& s) {
     return std::find(s.near, s.near + kPanelRows, kDifferences) != s.near + kPanelRows;
   };
-  for (std::size_t a = 0; a < job.padded_dim; a += kVectors * lanes)
-    for (std::size_t g = 0; g < groups; ++g)
-      for (std::size_t row = 0; row < kPanelRows && asked(group[g]); row += kTileRows)
-        if (a + kVectors * lanes <= job.padded_dim)
-          tile_sums<kDifferences, kVectors>(job, row, a, begin, count, group[g]);
-        else
-          tile_sums<kDifferences, 1>(job, row, a, begin, count, group[g]);
+  // The panels of the next coordinates come meanwhile, or the first keys of the next chunk.
+  constexpr std::size_t kTiles = kPanelRows / kTileRows;
+  constexpr std::size_t kPanels =
+      std::max<std::size_t>(1, kVectors * hn::MaxLanes(Tag<T>()) / kLine<T>);
+  const std::size_t tiles = groups * kTiles, each = (tiles + kPanels - 1) / kPanels;
+  const T* keys = job.strips + (begin + count < job.padded ? begin + count : 0) * job.dim;
+  for (std::size_t a = 0; a < job.padded_dim; a += kVectors * lanes) {
+    const std::size_t next = (a + kVectors * lanes) / kLine<T>;
+    for (std::size_t tile = 0; tile < tiles; ++tile) {
+      const std::size_t g = tile / kTiles, row = tile % kTiles * kTileRows;
+      const std::size_t panel = next + tile / each;
+      const T* values = job.values + panel * job.panel + begin * kLine<T>;
+      const Ahead ahead = ahead_of(panel * kLine<T> < job.padded_dim ? values : keys,
+                                   count * kLine<T>, tile % each, each, count);
+      if (!asked(group[g])) continue;
+      if (a + kVectors * lanes <= job.padded_dim)
+        tile_sums<kDifferences, kVectors>(job, row, a, begin, count, group[g], ahead);
+      else
+        tile_sums<kDifferences, 1>(job, row, a, begin, count, group[g], ahead);
+    }
+  }
   for (std::size_t g = 0; g < groups; ++g)
     for (std::size_t r = 0; r < kPanelRows; ++r)
       if (group[g].near[r] == kDifferences)
@@ -254,10 +260,18 @@ template <class T>
 void chunk_sums(const PanelsJob<T>& job, std::size_t begin, std::size_t end, PanelScratch<T>* group,
                 std::size_t groups) {
   const std::size_t count = end - begin;
-  for (std::size_t j = begin; j < end; j += kPanelStrip<T>)
-    for (std::size_t g = 0; g < groups; ++g)
-      strip_logits(job, group[g].queries, job.strips + j * job.dim, group[g].w + (j - begin),
-                   kPanelStride<T>);
+  for (std::size_t a = 0; a < job.dim; a += kPanelDepth) {
+    const std::size_t last = std::min(job.dim, a + kPanelDepth);
+    for (std::size_t j = begin; j < end; j += kPanelStrip<T>) {
+      const T* strip = job.strips + j * job.dim;
+      const T* next = j + kPanelStrip<T> < end ? strip + kPanelStrip<T> * (job.dim + a)
+                      : last < job.dim ? job.strips + begin * job.dim + kPanelStrip<T> * last
+                                       : job.values + begin * kLine<T>;
+      for (std::size_t g = 0; g < groups; ++g)
+        strip_logits(a, last, group[g].queries, strip, group[g].w + (j - begin), kPanelStride<T>,
+                     ahead_of(next, (last - a) * kPanelStrip<T>, g, groups, last - a));
+    }
+  }
   for (std::size_t g = 0; g < groups; ++g)
     for (std::size_t r = 0; r < kPanelRows; ++r) {
       leave_out(job, r, begin, end, group[g]);
@@ -339,28 +353,29 @@ void panel_rows(const PanelsJob<T>& job, std::size_t begin, std::size_t end) {
 // <q_i, k_j> for rows [begin, end) and all n keys.
 template <class T>
 void product_rows(const PanelsJob<T>& job, std::size_t begin, std::size_t end, double* out) {
-  HWY_ALIGN T tile[kPanelRows * kPanelStrip<T>];
+  HWY_ALIGN T tile[kPanelGroups][kPanelRows * kPanelStrip<T>];
   const std::size_t size = kPanelRows * job.padded_dim;
   const Scratch<T> queries(kPanelGroups * size);
   for (std::size_t first = begin; first < end; first += kPanelGroups * kPanelRows) {
     const std::size_t last = std::min(end, first + kPanelGroups * kPanelRows);
-    for (std::size_t k = first; k < last; k += kPanelRows)
-      load_queries(job, k, end, queries.get() + (k - first) / kPanelRows * size);
+    const std::size_t groups = (last - first + kPanelRows - 1) / kPanelRows;
+    for (std::size_t g = 0; g < groups; ++g)
+      load_queries(job, first + g * kPanelRows, end, queries.get() + g * size);
     for (std::size_t j = 0; j < job.n; j += kPanelStrip<T>) {
-      const std::size_t columns = std::min(kPanelStrip<T>, job.n - j);
-      for (std::size_t k = first; k < last; k += kPanelRows) {
-        const T* these = queries.get() + (k - first) / kPanelRows * size;
-        if constexpr (sizeof(T) == sizeof(double)) {
-          if (columns == kPanelStrip<T> && k + kPanelRows <= last) {
-            strip_logits(job, these, job.strips + j * job.dim, out + k * job.n + j, job.n);
-            continue;
-          }
-        }
-        strip_logits(job, these, job.strips + j * job.dim, tile, kPanelStrip<T>);
-        for (std::size_t r = 0; r < std::min(kPanelRows, last - k); ++r)
-          for (std::size_t c = 0; c < columns; ++c)
-            out[(k + r) * job.n + j + c] = static_cast<double>(tile[r * kPanelStrip<T> + c]);
+      const T* strip = job.strips + j * job.dim;
+      const T* next = job.strips + (j + kPanelStrip<T>) % job.padded * job.dim;
+      for (std::size_t a = 0; a < job.dim; a += kPanelDepth) {
+        const std::size_t stop = std::min(job.dim, a + kPanelDepth);
+        for (std::size_t g = 0; g < groups; ++g)
+          strip_logits(a, stop, queries.get() + g * size, strip, tile[g], kPanelStrip<T>,
+                       ahead_of(next + a * kPanelStrip<T>, (stop - a) * kPanelStrip<T>, g, groups,
+                                stop - a));
       }
+      const std::size_t columns = std::min(kPanelStrip<T>, job.n - j);
+      for (std::size_t k = first; k < last; ++k)
+        for (std::size_t c = 0; c < columns; ++c)
+          out[k * job.n + j + c] = static_cast<double>(
+              tile[(k - first) / kPanelRows][(k - first) % kPanelRows * kPanelStrip<T> + c]);
     }
   }
 }

@@ -69,7 +69,7 @@ Row exact_row(const LogitSources& in, std::size_t i, double peak) {
 class PanelsOnEveryTarget : public OnOneTarget {};
 
 TEST_P(PanelsOnEveryTarget, EqualLongDoubleSumsAtOddSizes) {
-  for (const std::size_t dim : {8, 13, 16, 40})
+  for (const std::size_t dim : {8, 13, 16, 40, 131, 261})
     for (const std::size_t n : {32, 49, 300})
       for (const double beta : {0.0, 1.0, 200.0}) {
         const Problem problem(n, dim);
@@ -92,7 +92,7 @@ TEST_P(PanelsOnEveryTarget, EqualLongDoubleSumsAtOddSizes) {
 }
 
 TEST_P(PanelsOnEveryTarget, RowProductsAreMatrixTimesRow) {
-  for (const std::size_t dim : {1, 3, 8, 16, 37})
+  for (const std::size_t dim : {1, 3, 8, 16, 37, 131, 256})
     for (const std::size_t outputs : {1, 16, 21})
       for (const std::size_t n : {1, 12, 50}) {
         const auto x = gaussian("x", n, dim, 1), matrix = gaussian("matrix", outputs, dim, 1);

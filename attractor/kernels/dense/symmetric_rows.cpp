@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cassert>
 #include <cmath>
+#include <cstdint>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -149,6 +150,8 @@ bool fused(const SymmetricJob<T>& job) {
   return job.dim <= kLargestFusedDim;
 }
 
+constexpr std::size_t kPage = 4096;
+
 // Storage of a job; a block of tokens is zeroed by the thread that packs it.
 template <class T>
 struct Storage {
@@ -162,14 +165,25 @@ struct Storage {
     job.lengths = (lengths = Scratch<T>(job.padded)).get();
     job.points = (points = Scratch<T>(size)).get();
     if (!fused(job)) job.strips = (strips = Scratch<T>(flat)).get();
-    job.pull = (pull = Scratch<double>(size)).get();
+    pull = Scratch<double>(size + kPage / sizeof(double));
+    job.pull = pull.get() + half_a_page_from(job.points, pull.get());
     job.weight = (weight = Scratch<double>(job.padded)).get();
     job.moment = (moment = Scratch<double>(job.padded)).get();
   }
 
+  // A load is held up by a store before it that has the same last twelve bits of its address;
+  // points are loaded while the pulls of the columns before them are stored.
+  static std::size_t half_a_page_from(const T* points, const double* pull) {
+    const auto place = [](const void* at) { return reinterpret_cast<std::uintptr_t>(at) % kPage; };
+    return (place(points) + kPage / 2 + kPage - place(pull)) % kPage / sizeof(double);
+  }
+
   void clear(const SymmetricJob<T>& job, Range block) {
-    const auto zero = [](auto& array, std::size_t begin, std::size_t end) {
-      std::fill(array.get() + begin, array.get() + end, 0);
+    const auto fill = [](auto* array, std::size_t begin, std::size_t end) {
+      std::fill(array + begin, array + end, 0);
+    };
+    const auto zero = [&](auto& array, std::size_t begin, std::size_t end) {
+      fill(array.get(), begin, end);
     };
     zero(masses, block.begin, block.end);
     zero(lengths, block.begin, block.end);
@@ -178,11 +192,11 @@ struct Storage {
     if (fused(job)) {
       for (std::size_t a = 0; a < job.dim; ++a) {
         zero(points, a * job.padded + block.begin, a * job.padded + block.end);
-        zero(pull, a * job.padded + block.begin, a * job.padded + block.end);
+        fill(job.pull, a * job.padded + block.begin, a * job.padded + block.end);
       }
     } else {
       zero(points, job.at(block.begin, 0), job.at(block.end, 0));
-      zero(pull, job.at(block.begin, 0), job.at(block.end, 0));
+      fill(job.pull, job.at(block.begin, 0), job.at(block.end, 0));
       zero(strips, block.begin * job.dim, block.end * job.dim);
     }
   }

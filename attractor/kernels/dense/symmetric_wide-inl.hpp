@@ -25,6 +25,9 @@ namespace HWY_NAMESPACE {
 
 constexpr double kFar = 1.0 / 16;                               // squared distance
 constexpr std::size_t kTileRows = HWY_MAX_BYTES == 64 ? 8 : 4;  // what the registers hold
+// Columns of a tile of pulls: each pull is a chain over the rows, and one alone would be waited
+// for.
+constexpr std::size_t kTileColumns = HWY_MAX_BYTES == 64 ? 4 : 2;
 
 template <class T>
 struct WideRows {
@@ -134,17 +137,23 @@ HWY_INLINE void strip_pulls(const WideRows<T>& block, std::size_t row, std::size
                             const T* points, T* pull, const Vector<T>* x, Vector<T>* f) {
   const Tag<T> d;
   using V = Vector<T>;
-  for (std::size_t t = 0; t < 8; ++t) {
-    const V y = hn::Load(d, points + kParts<T> * t);
-    V g = hn::Load(d, pull + kParts<T> * t);
+  for (std::size_t t0 = 0; t0 < 8; t0 += kTileColumns) {
+    V y[kTileColumns], g[kTileColumns];
     ATTRACTOR_UNROLL
-    for (std::size_t r = 0; r < kTileRows; ++r) {
-      const V w = hn::Set(d, block.w[row + r][slot + t]);
-      const V step = kIsFar ? y : hn::Sub(y, x[r]);
-      f[r] = hn::MulAdd(w, step, f[r]);
-      g = kIsFar ? hn::MulAdd(w, x[r], g) : hn::NegMulAdd(w, step, g);
+    for (std::size_t t = 0; t < kTileColumns; ++t) {
+      y[t] = hn::Load(d, points + kParts<T> * (t0 + t));
+      g[t] = hn::Load(d, pull + kParts<T> * (t0 + t));
     }
-    hn::Store(g, d, pull + kParts<T> * t);
+    ATTRACTOR_UNROLL
+    for (std::size_t r = 0; r < kTileRows; ++r) ATTRACTOR_UNROLL
+    for (std::size_t t = 0; t < kTileColumns; ++t) {
+      const V w = hn::Set(d, block.w[row + r][slot + t0 + t]);
+      const V step = kIsFar ? y[t] : hn::Sub(y[t], x[r]);
+      f[r] = hn::MulAdd(w, step, f[r]);
+      g[t] = kIsFar ? hn::MulAdd(w, x[r], g[t]) : hn::NegMulAdd(w, step, g[t]);
+    }
+    ATTRACTOR_UNROLL
+    for (std::size_t t = 0; t < kTileColumns; ++t) hn::Store(g[t], d, pull + kParts<T> * (t0 + t));
   }
 }
 
