@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attractor/kernels/circle/circle_field.hpp"
+#include "attractor/kernels/moments/power_moments.hpp"
 #include "attractor/kernels/sphere/sphere_field.hpp"
 #include "attractor/space/space.hpp"
 
@@ -14,8 +15,9 @@ namespace {
 
 constexpr double kCircleAccuracy = 1e-12, kSphereAccuracy = 1e-11;
 constexpr double kMostCircleBeta = 1e4;
-constexpr double kMostSphereBeta = 1e3;  // beyond, tables of the field cost more than rows
-constexpr double kUseful = 1e-4;         // errors above: rows are read instead, for 1e-2 to 1e-3
+constexpr double kMostMomentsBeta = 100;  // what the kernel takes
+constexpr double kMostSphereBeta = 1e3;   // beyond, tables of the field cost more than rows
+constexpr double kUseful = 1e-4;          // errors above: rows are read instead, for 1e-2 to 1e-3
 
 // What the field says of each token, and bounds of its errors.
 struct Field {
@@ -52,25 +54,42 @@ std::optional<Field> circle_field_of(double beta, const CircleOrder& order,
   return f;
 }
 
-std::optional<Field> sphere_field_of(double beta, std::span<const double> tokens,
-                                     std::span<const double> masses, double total) {
-  const std::size_t n = masses.size();
+/// By the sums of a kernel for spheres.
+template <class Sums>
+std::optional<Field> field_by(Sums sums, double accuracy, std::span<const double> tokens,
+                              std::span<const double> masses, double total) {
+  const std::size_t n = masses.size(), dim = tokens.size() / n;
   Field f{.weight = std::vector<double>(n),
           .partition = std::vector<double>(n),
           .squared_pull = std::vector<double>(n),
           .along = std::vector<double>(n)};
   for (std::size_t i = 0; i < n; ++i) f.weight[i] = masses[i] / total;
-  kernels::SphereField field({.beta = beta, .accuracy = kSphereAccuracy, .tokens = n});
-  std::vector<double> pull(3 * n);
+  std::vector<double> pull(dim * n);
   const kernels::SphereFieldSummary found =
-      field.evaluate(tokens, f.weight, {.pull = pull, .partition = f.partition, .along = f.along});
+      sums.evaluate(tokens, f.weight, {.pull = pull, .partition = f.partition, .along = f.along});
   if (!found.on_sphere) return {};
   for (std::size_t i = 0; i < n; ++i) {
-    const auto d = std::span(pull).subspan(3 * i, 3);
+    const auto d = std::span(pull).subspan(dim * i, dim);
     f.squared_pull[i] = dot(d, d);
   }
-  f.error = f.along_error = std::max(found.error, kSphereAccuracy);
+  f.error = f.along_error = std::max(found.error, accuracy);
   return f;
+}
+
+// Where it takes less time than all rows, which take kPairNs a pair.
+std::optional<Field> moments_of(const Attention& attention, std::span<const double> tokens,
+                                std::span<const double> masses, double total) {
+  constexpr double kPairNs = 1.5, kAccuracy = 1e-8;
+  const auto n = static_cast<double>(masses.size());
+  const kernels::PowerMomentsSettings settings{.dim = attention.dim,
+                                               .beta = attention.beta,
+                                               .accuracy = kAccuracy,
+                                               .means = false,
+                                               .tokens = masses.size()};
+  if (attention.beta > kMostMomentsBeta) return {};
+  const kernels::PowerMomentsCost cost = kernels::power_moments_cost(settings);
+  if (!cost.possible || cost.token_ns + cost.fixed_ns / n > kPairNs * n) return {};
+  return field_by(kernels::PowerMoments(settings), kAccuracy, tokens, masses, total);
 }
 
 // Means over all originals, each with a bound of its error.
@@ -120,7 +139,12 @@ std::optional<Energy> field_energy(const Attention& attention, std::span<const d
   if (attention.dim == 2 && order != nullptr && attention.beta <= kMostCircleBeta)
     field = circle_field_of(attention.beta, *order, masses, total);
   else if (attention.dim == 3 && attention.beta <= kMostSphereBeta)
-    field = sphere_field_of(attention.beta, tokens, masses, total);
+    field = field_by(
+        kernels::SphereField(
+            {.beta = attention.beta, .accuracy = kSphereAccuracy, .tokens = masses.size()}),
+        kSphereAccuracy, tokens, masses, total);
+  else if (attention.dim >= 4 && attention.dim <= 8)
+    field = moments_of(attention, tokens, masses, total);
   return field ? energy_of(*field, attention, total) : std::nullopt;
 }
 

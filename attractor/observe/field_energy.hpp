@@ -1,7 +1,7 @@
 // Energy, dissipation and entropy of all tokens in O(n), from the field that they make (d = 2:
-// circle, d = 3: sphere) under sa or usa with identity weights. With weights w of sum 1, c_ij =
-// <x_i, x_j>, Z_i = sum_j w_j e^{beta (c_ij - 1)}, D_i the same sum of x_j, A_i = <D_i, x_i>, N
-// originals:
+// circle, d = 3: sphere, d = 4 .. 8: power moments where they are quicker than rows) under sa or
+// usa with identity weights. With weights w of sum 1, c_ij = <x_i, x_j>, Z_i = sum_j w_j e^{beta
+// (c_ij - 1)}, D_i the same sum of x_j, A_i = <D_i, x_i>, N originals:
 //
 //   E     = e^beta / (2 beta) sum_i w_i Z_i
 //   dE/dt = e^beta sum_i w_i |P D_i|^2 / Z_i  (sa),   e^{2 beta} sum_i w_i |P D_i|^2  (usa)

@@ -59,6 +59,26 @@ TEST(FieldEnergy, IsThatOfAllRowsWithinItsErrors) {
         }
 }
 
+TEST(FieldEnergy, ByMomentsIsThatOfAllRowsWithinItsErrors) {
+  for (const std::size_t dim : {4, 5, 7})
+    for (const Rule rule : {Rule::softmax, Rule::unnormalised})
+      for (const double beta : {0.3, 1.0}) {
+        const FieldCloud c = field_cloud(11, 2000, dim, 1);
+        const Attention attention{.rule = rule, .beta = beta, .dim = dim};
+        const Energy truth = energy(attention, c.tokens, c.masses, 0, 2000);
+        const auto found = by_field(attention, c);
+        ASSERT_TRUE(found.has_value()) << dim << " " << beta;
+        EXPECT_NEAR(found->log_energy, truth.log_energy, found->relative_error + 1e-13);
+        EXPECT_NEAR(found->log_dissipation, truth.log_dissipation,
+                    1.01 * found->dissipation_relative_error + 1e-13);
+        EXPECT_NEAR(found->entropy, truth.entropy, found->entropy_error + 1e-13);
+        EXPECT_LT(found->relative_error, 1e-6);
+      }
+  // Rows are quicker, or beta is beyond what moments can do.
+  EXPECT_FALSE(by_field({.beta = 20, .dim = 7}, field_cloud(3, 2000, 7, 1)));
+  EXPECT_FALSE(by_field({.beta = 200, .dim = 4}, field_cloud(3, 2000, 4, 1)));
+}
+
 TEST(FieldEnergy, LeavesToRowsWhatItCannotTell) {
   // Two clusters that approach each other more slowly than the field can see.
   FieldCloud c;
