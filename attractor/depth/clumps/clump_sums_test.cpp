@@ -21,7 +21,7 @@
 namespace attractor::depth {
 namespace {
 
-using Numbers = std::vector<double>;
+using ClumpNumbers = std::vector<double>;
 
 /// Clumps around random centres; the second centre is the first one's antipode, the third lies
 /// within its clump, the fourth is `near` it; tokens alone and copies at the end.
@@ -32,16 +32,16 @@ struct Clumps {
   bool unequal = false;  // masses from 1 to 10^6
 };
 
-struct Case {
-  Numbers points, masses;
+struct ClumpCase {
+  ClumpNumbers points, masses;
   std::size_t dim;
 };
 
 void to_sphere(std::span<double> x) { Sphere(x.size()).retract(x); }
 
-Case case_of(const Clumps& c, std::size_t dim, std::uint64_t seed) {
+ClumpCase clump_case(const Clumps& c, std::size_t dim, std::uint64_t seed) {
   const Stream stream(seed, "clump sums test");
-  std::vector<Numbers> centre(c.centres, Numbers(dim));
+  std::vector<ClumpNumbers> centre(c.centres, ClumpNumbers(dim));
   for (std::size_t k = 0; k < c.centres; ++k) {
     stream.normals(k, centre[k]);
     to_sphere(centre[k]);
@@ -52,9 +52,9 @@ Case case_of(const Clumps& c, std::size_t dim, std::uint64_t seed) {
     }
     to_sphere(centre[k]);
   }
-  Case result{.dim = dim};
-  Numbers x(dim);
-  const auto add = [&](const Numbers& at, double radius) {
+  ClumpCase result{.dim = dim};
+  ClumpNumbers x(dim);
+  const auto add = [&](const ClumpNumbers& at, double radius) {
     const std::size_t i = result.masses.size();
     stream.normals(1000 + i, x);
     to_sphere(x);
@@ -70,7 +70,7 @@ Case case_of(const Clumps& c, std::size_t dim, std::uint64_t seed) {
   for (std::size_t i = 0; i < c.alone; ++i) {
     stream.normals(500 + i, x);
     to_sphere(x);
-    add(Numbers(x), 0);
+    add(ClumpNumbers(x), 0);
   }
   for (std::size_t i = 0; i < c.copies; ++i) add(centre[0], 0);
   return result;
@@ -79,14 +79,14 @@ Case case_of(const Clumps& c, std::size_t dim, std::uint64_t seed) {
 constexpr double kVanishing = 1e-300;  // what e^{-700} drops
 
 /// Errors over what was promised, the largest of all tokens.
-struct Worst {
+struct ClumpWorst {
   double relative = 0, absolute = 0;
 };
 
-Worst worst_of(const Case& c, double beta, bool softmax, const ClumpOutcome& outcome,
-               const Numbers& pull, const Numbers& weight) {
+ClumpWorst clump_worst(const ClumpCase& c, double beta, bool softmax, const ClumpOutcome& outcome,
+                       const ClumpNumbers& pull, const ClumpNumbers& weight) {
   using Real = long double;
-  Worst worst;
+  ClumpWorst worst;
   const double total = std::accumulate(c.masses.begin(), c.masses.end(), 0.0);
   for (std::size_t i = 0; i < c.masses.size(); ++i) {
     std::vector<Real> sum(c.dim, 0);
@@ -136,14 +136,14 @@ TEST(ClumpSums, ErrorsAreWithinWhatIsReportedOnAdversarialClumps) {
         for (const double beta : {0.0, 1.0, 16.0, 1000.0}) {
           Clumps kind = kinds[number];
           kind.radius = radius;
-          const Case c = case_of(kind, dim, dim + static_cast<std::size_t>(beta));
+          const ClumpCase c = clump_case(kind, dim, dim + static_cast<std::size_t>(beta));
           const ClumpPartition partition = gather(c.points, dim, 2.5 * radius);
           for (const double accuracy : {1e-4, 1e-8, 1e-11})
             for (const bool softmax : {true, false}) {
               SCOPED_TRACE(testing::Message() << "dim " << dim << " kind " << number << " radius "
                                               << radius << " beta " << beta << " accuracy "
                                               << accuracy << " softmax " << softmax);
-              Numbers pull(c.points.size()), weight(c.masses.size());
+              ClumpNumbers pull(c.points.size()), weight(c.masses.size());
               const ClumpOutcome outcome = clump_sums({.task = {dim, beta, accuracy},
                                                        .points = c.points,
                                                        .masses = c.masses,
@@ -153,7 +153,7 @@ TEST(ClumpSums, ErrorsAreWithinWhatIsReportedOnAdversarialClumps) {
               if (!outcome.taken) continue;
               for (int k = 0; k < 3; ++k) used[k] += outcome.pairs[k];
               EXPECT_LE(outcome.relative, accuracy + 1e-14 * (4 + beta));
-              const Worst worst = worst_of(c, beta, softmax, outcome, pull, weight);
+              const ClumpWorst worst = clump_worst(c, beta, softmax, outcome, pull, weight);
               EXPECT_LE(worst.relative, 1);
               EXPECT_LE(worst.absolute, 1);
             }
@@ -162,13 +162,13 @@ TEST(ClumpSums, ErrorsAreWithinWhatIsReportedOnAdversarialClumps) {
 }
 
 TEST(ClumpSums, AreTheSameForAnyNumberOfThreads) {
-  const Case c = case_of({.each = 900, .radius = 1e-4}, 9, 4);
-  std::vector<Numbers> pulls;
+  const ClumpCase c = clump_case({.each = 900, .radius = 1e-4}, 9, 4);
+  std::vector<ClumpNumbers> pulls;
   for (const std::size_t count : {1U, 2U, 5U}) {
     set_threads(count);
     const ClumpPartition partition = find_clumps({9, 16, 1e-8}, c.points);
     EXPECT_GT(partition.count(), 2U);
-    Numbers pull(c.points.size()), weight(c.masses.size());
+    ClumpNumbers pull(c.points.size()), weight(c.masses.size());
     EXPECT_TRUE(clump_sums({.task = {9, 16, 1e-8}, .points = c.points, .masses = c.masses},
                            partition, pull, weight)
                     .taken);
@@ -181,17 +181,18 @@ TEST(ClumpSums, AreTheSameForAnyNumberOfThreads) {
 }
 
 TEST(ClumpSums, ScatteredTokensHaveNone) {
-  const Case c = case_of({.centres = 0, .alone = 3000, .copies = 0}, 16, 5);
+  const ClumpCase c = clump_case({.centres = 0, .alone = 3000, .copies = 0}, 16, 5);
   EXPECT_EQ(find_clumps({16, 16, 1e-8}, c.points).count(), 0U);
-  EXPECT_EQ(find_clumps({2, 16, 1e-8}, Numbers{1, 0}).count(), 0U);
-  Numbers pull(2), weight(1);
-  EXPECT_FALSE(clump_sums({.task = {2, 16, 1e-8}, .points = Numbers{1, 0}, .masses = Numbers{1}},
-                          {}, pull, weight)
-                   .taken);
+  EXPECT_EQ(find_clumps({2, 16, 1e-8}, ClumpNumbers{1, 0}).count(), 0U);
+  ClumpNumbers pull(2), weight(1);
+  EXPECT_FALSE(
+      clump_sums({.task = {2, 16, 1e-8}, .points = ClumpNumbers{1, 0}, .masses = ClumpNumbers{1}},
+                 {}, pull, weight)
+          .taken);
 }
 
 TEST(ClumpPartition, HoldsEveryTokenOnceWithinReachOfALeader) {
-  const Case c = case_of({.centres = 6, .each = 70, .alone = 9, .radius = 1e-2}, 5, 6);
+  const ClumpCase c = clump_case({.centres = 6, .each = 70, .alone = 9, .radius = 1e-2}, 5, 6);
   const ClumpPartition p = gather(c.points, 5, 0.03);
   EXPECT_GE(p.count(), 3U);
   EXPECT_GE(p.alone(), 1U);
@@ -210,9 +211,9 @@ TEST(ClumpPartition, HoldsEveryTokenOnceWithinReachOfALeader) {
 
 // From loose clumps to few tokens: clumps first, then coalesced tokens, beside dense rows.
 TEST(ClumpSums, AFlowOfClumpsIsThatOfDenseRows) {
-  const Case c = case_of({.each = 70, .alone = 1, .radius = 3e-3}, 16, 7);
+  const ClumpCase c = clump_case({.each = 70, .alone = 1, .radius = 3e-3}, 16, 7);
   const std::size_t n = c.masses.size();
-  std::vector<Numbers> ends;
+  std::vector<ClumpNumbers> ends;
   std::size_t clumps = 0, left = 0;
   for (const double accuracy : {0.0, 1e-9}) {
     AttentionFlow flow({.beta = 16, .dim = 16}, n, 2e-6);
