@@ -9,11 +9,18 @@
 #include "attractor/base/numbers.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/depth/balance.hpp"
+#include "attractor/depth/clumps/clump_sums.hpp"
 #include "attractor/depth/coalescence/coalesce.hpp"
 #include "attractor/depth/coalescence/merge_shift.hpp"
 #include "attractor/depth/coalescence/offset_flow.hpp"
 
 namespace attractor::depth {
+
+namespace {
+
+constexpr std::size_t kFewestClumped = 64;  // fewer tokens are quicker than looking for clumps
+
+}  // namespace
 
 AttentionFlow::AttentionFlow(Attention attention, std::size_t tokens, double radius)
     : TokenFlow(tokens),
@@ -35,10 +42,42 @@ void AttentionFlow::increment(std::span<const double> state, double log_unit,
 void AttentionFlow::output(std::span<const double> state, double log_unit, bool tangent,
                            std::span<double> out) const {
   assert(state.size() == groups_.count() * attention_.dim);
-  attend(attention_, state, groups_.masses(),
-         {.pull_place = out, .lift = log_unit - log_unit_, .precision = precision_}, sums_);
+  clump_error_ = 0;
+  if (log_unit != log_unit_ || !sum_clumps(state, out))
+    attend(attention_, state, groups_.masses(),
+           {.pull_place = out, .lift = log_unit - log_unit_, .precision = precision_}, sums_);
   attention_output(attended(state, out), log_unit, tangent, out);
 }
+
+// Sums as attend() leaves them.
+bool AttentionFlow::sum_clumps(std::span<const double> state, std::span<double> pull) const {
+  const std::size_t n = groups_.count();
+  if (partition_.count() == 0 || partition_.order.size() != n) return false;
+  for (std::vector<double>* column : {&sums_.weight, &sums_.peak, &sums_.own})
+    column->assign(n, 0.0);
+  sums_.offset = attention_.beta;
+  sums_.values.clear();
+  const ClumpOutcome outcome =
+      clump_sums({.task = {attention_.dim, attention_.beta, clump_accuracy_},
+                  .points = state,
+                  .masses = groups_.masses(),
+                  .softmax = attention_.rule == Rule::softmax},
+                 partition_, pull, sums_.weight);
+  if (outcome.taken) clump_error_ = outcome.absolute;
+  return outcome.taken;
+}
+
+bool AttentionFlow::regroup(std::span<const double> state) {
+  if (clump_accuracy_ == 0) return false;
+  ClumpPartition found;
+  if (groups_.count() >= kFewestClumped)
+    found = find_clumps({attention_.dim, attention_.beta, clump_accuracy_}, state);
+  if (found == partition_) return false;
+  partition_ = std::move(found);
+  return true;
+}
+
+void AttentionFlow::enter(const flow::Time& /*now*/, std::vector<double>& state) { regroup(state); }
 
 double AttentionFlow::fitting_log_unit(std::span<const double> state, double present) const {
   const std::size_t dim = attention_.dim, n = groups_.count();
@@ -60,6 +99,11 @@ double AttentionFlow::fitting_log_unit(std::span<const double> state, double pre
 }
 
 bool AttentionFlow::simplify(const flow::Time& now, std::vector<double>& state) {
+  const bool coalesced = coalesce(now, state);
+  return regroup(state) || coalesced;
+}
+
+bool AttentionFlow::coalesce(const flow::Time& now, std::vector<double>& state) {
   if (radius_ == 0) return false;
   if (split_growing(state)) return true;
   if (groups_.count() < 2) return false;
@@ -101,12 +145,13 @@ bool AttentionFlow::split_growing(std::vector<double>& state) {
 }
 
 double AttentionFlow::drift_error() const {
-  return precision_ == Precision::f64 ? 0 : single_velocity_error(attention_);
+  return precision_ == Precision::f64 ? clump_error_ : single_velocity_error(attention_);
 }
 
 flow::Balance AttentionFlow::balance(std::span<const double> state, std::span<const double> drift,
                                      double log_unit) const {
-  if (!attention_.on_sphere || groups_.count() < 2) return {};
+  // With clumps it is not known: all pairs for each step would be what clumps are there to spare.
+  if (!attention_.on_sphere || groups_.count() < 2 || partition_.count() > 0) return {};
   return balance_of(attention_, state, groups_.masses(), groups_.total(), drift, log_unit);
 }
 

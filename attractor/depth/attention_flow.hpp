@@ -12,6 +12,11 @@
 // linearised flow (offset_flow.hpp), so what is left out is second order in the radius; it goes
 // along too (merge_shift.hpp), and groups().merge_error() says how large it is. A group whose
 // offsets grow is split again. This is for steppers with dense output (flow::dormand_prince()).
+//
+// Clumps. Between coalesced tokens and rows of all pairs stand sums over clumps of tokens
+// (clumps/clump_sums.hpp), on the sphere with identity weights, where clumps are tight enough for
+// the accuracy; rows of all pairs are summed where they are not. Who is in a clump is looked at
+// again after each step, and depends on the present state only.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +26,7 @@
 
 #include "attractor/attention/attention.hpp"
 #include "attractor/depth/attention_output.hpp"
+#include "attractor/depth/clumps/clump_partition.hpp"
 #include "attractor/depth/token_flow.hpp"
 #include "attractor/flow/flow.hpp"
 #include "attractor/flow/stepper.hpp"
@@ -48,13 +54,22 @@ class AttentionFlow final : public TokenFlow {
 
   /// Single precision halves the time and has an error of its own (kernels/dense/single_rows.hpp).
   void set_precision(Precision precision) { precision_ = precision; }
+  /// Sums over clumps where they save time, with this error relative to the terms of a row.
+  /// Sphere, Q = K = V = I, double precision.
+  void set_clumps(double accuracy) { clump_accuracy_ = accuracy; }
+  /// Clumps of the present state; 0: rows of all pairs.
+  std::size_t clumps() const { return partition_.count(); }
   Precision precision() const { return precision_; }
 
-  std::string_view engine() const override { return "dense"; }
+  std::string_view engine() const override { return clump_accuracy_ > 0 ? "clumps" : "dense"; }
+  void enter(const flow::Time& now, std::vector<double>& state) override;
   const Attention& attention() const { return attention_; }
 
  private:
   bool split_growing(std::vector<double>& state);
+  bool coalesce(const flow::Time& now, std::vector<double>& state);
+  bool regroup(std::span<const double> state);
+  bool sum_clumps(std::span<const double> state, std::span<double> pull) const;
   void output(std::span<const double> state, double log_unit, bool tangent,
               std::span<double> out) const;
   Attended attended(std::span<const double> state, std::span<const double> pull) const {
@@ -65,7 +80,10 @@ class AttentionFlow final : public TokenFlow {
   std::unique_ptr<Space> space_;
   double log_unit_, radius_;
   Precision precision_ = Precision::f64;
-  std::vector<bool> growing_;  // in the last step, the offsets below each token
+  double clump_accuracy_ = 0;       // 0: no clumps
+  ClumpPartition partition_;        // of the present state
+  mutable double clump_error_ = 0;  // of the last drift
+  std::vector<bool> growing_;       // in the last step, the offsets below each token
   flow::Stepper shadow_{flow::dormand_prince()};
   mutable AttentionSums sums_;  // scratch, reused between evaluations
 };

@@ -9,7 +9,7 @@
 namespace attractor::depth {
 
 std::span<const std::string_view> names(Engine) {
-  static constexpr std::string_view kNames[] = {"dense", "circle", "sphere", "moments"};
+  static constexpr std::string_view kNames[] = {"dense", "circle", "sphere", "moments", "clumps"};
   return kNames;
 }
 
@@ -18,6 +18,8 @@ Engine linear_engine(std::size_t dim) {
 }
 
 bool can(Engine engine, const EngineTask& task) {
+  const bool coalesces = engine == Engine::dense || engine == Engine::clumps;
+  if (!task.ends && !coalesces) return false;
   switch (engine) {
     case Engine::circle:
       return task.dim == 2 && task.beta <= kMostFieldBeta;
@@ -25,6 +27,8 @@ bool can(Engine engine, const EngineTask& task) {
       return task.dim == 3 && task.beta <= kMostFieldBeta && task.accuracy >= kFinestSphere;
     case Engine::moments:
       return moments_over_dense(task) < 1;
+    case Engine::clumps:
+      return task.exact;
     case Engine::dense:
       break;
   }
@@ -46,17 +50,18 @@ double moments_over_dense(const EngineTask& task) {
 Engine fastest(const EngineTask& task) {
   const Engine linear = linear_engine(task.dim);
   const bool worth = linear == Engine::moments ? moments_over_dense(task) < 0.5 : can(linear, task);
-  return worth ? linear : Engine::dense;
+  return worth ? linear : task.exact ? Engine::clumps : Engine::dense;
 }
 
 std::optional<Engine> choose(const EngineTask& task, std::optional<Engine> asked) {
   if (!task.plain) return {};
-  const bool many = task.tokens >= kManyTokens && task.worthy;
-  if (!task.fields || (!asked && !many)) return Engine::dense;
+  if (!task.fields) return Engine::dense;
   EngineTask large = task;
   large.tokens = std::max(task.tokens, kManyTokens);
-  if (!asked) return fastest(large);
-  return can(*asked, large) ? *asked : Engine::dense;
+  if (asked) return can(*asked, large) ? *asked : Engine::dense;
+  if (task.tokens < kManyTokens) return Engine::dense;
+  if (task.worthy && task.ends) return fastest(large);
+  return task.exact ? Engine::clumps : Engine::dense;
 }
 
 }  // namespace attractor::depth

@@ -1,7 +1,7 @@
 // Which engine moves tokens fastest. Under sa or usa with identity weights on the sphere rows of
-// all pairs (attention_flow.hpp) compete with sums in O(n): on the circle, on S^2 and, by power
-// moments, on spheres up to d = 8. What each can do and what it costs stands here;
-// docs/decisions/engines.md has the measurements.
+// all pairs (attention_flow.hpp) compete with sums in O(n): on the circle, on S^2, by power
+// moments on spheres up to d = 8, and over clumps of tokens in any dimension. What each can do and
+// what it costs stands here; docs/decisions/engines.md has the measurements.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace attractor::depth {
 
 using attractor::name;
 
-enum class Engine { dense, circle, sphere, moments };
+enum class Engine { dense, circle, sphere, moments, clumps };
 std::span<const std::string_view> names(Engine);
 
 inline constexpr std::size_t kManyTokens = 20'000;  // from here on engines in O(n) are looked at
@@ -27,8 +27,10 @@ struct EngineTask {
   double beta = 1, accuracy = 1e-11;
   std::size_t tokens = 1, dim = 3;
   bool plain = true;   // make_token_flow.hpp; else only layers do it
-  bool fields = true;  // identity weights on the sphere, steps are no layers, and there is an end
+  bool fields = true;  // identity weights on the sphere, and steps are no layers
+  bool ends = true;    // without an end only coalescing tokens come to it: dense and clumps
   bool worthy = true;  // of a field: nothing was asked that only dense rows can do, not too long
+  bool exact = true;   // double precision
 };
 
 /// The engine in O(n) of this dimension.
@@ -37,10 +39,11 @@ Engine linear_engine(std::size_t dim);
 bool can(Engine engine, const EngineTask& task);
 /// Time of a velocity by moments over that by dense rows; infinity where moments cannot do it.
 double moments_over_dense(const EngineTask& task);
-/// For very many tokens: linear_engine() where it can, and saves half the time.
+/// For very many tokens: linear_engine() where it can, and saves half the time; else clumps, which
+/// are dense rows while there are none.
 Engine fastest(const EngineTask& task);
 /// The engine asked for where it can do the task, dense rows where it cannot; nothing asked: the
-/// fastest. None: layers.
+/// fastest for many tokens, dense for few. None: layers.
 std::optional<Engine> choose(const EngineTask& task, std::optional<Engine> asked);
 
 }  // namespace attractor::depth

@@ -54,12 +54,14 @@ std::unique_ptr<TokenFlow> make_token_flow(TokenFlowSetup setup) {
   if (!setup.engine)
     return std::make_unique<LayerFlow>(std::move(setup.architecture), setup.tokens);
   assert(is_plain(setup.architecture));
-  if (*setup.engine != Engine::dense) return linear_flow(setup);
+  const bool clumps = *setup.engine == Engine::clumps;
+  if (*setup.engine != Engine::dense && !clumps) return linear_flow(setup);
   if (setup.shared)
     return std::make_unique<DistributedFlow>(plain_attention(setup.architecture), setup.tokens);
   auto dense = std::make_unique<AttentionFlow>(plain_attention(setup.architecture), setup.tokens,
                                                setup.merge_radius);
   dense->set_precision(setup.precision);
+  if (clumps) dense->set_clumps(setup.accuracy);
   return dense;
 }
 

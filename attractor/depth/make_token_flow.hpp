@@ -16,7 +16,7 @@ struct TokenFlowSetup {
   Architecture architecture{};
   std::size_t tokens = 0;
   std::optional<Engine> engine{};        // as choose() says; none: layers
-  double accuracy = 1e-11;               // of the engines in O(n)
+  double accuracy = 1e-11;               // of the engines in O(n) and of clumps
   Precision precision = Precision::f64;  // of dense rows
   double merge_radius = 0;               // of dense rows; 0: tokens are never coalesced
   bool adaptive = true;                  // by a method with dense output

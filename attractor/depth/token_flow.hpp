@@ -1,5 +1,5 @@
-// One face for every flow of tokens, whatever moves them: rows of all pairs that coalesce
-// (attention_flow.hpp), sums in O(n) on the circle, the sphere and by moments (circle_flow.hpp,
+// One face for every flow of tokens, whatever moves them: rows of all pairs or of clumps that
+// coalesce (attention_flow.hpp), sums in O(n) on the circle, the sphere and by moments (circle_flow.hpp,
 // field_flow.hpp), any layer (layer_flow.hpp), tokens shared by ranks (distributed_flow.hpp). A
 // state need not be the tokens as they were given: angles, sorted, coalesced, with lengths.
 // groups() says which tokens each entry of it stands for, directions() where they are.
@@ -21,7 +21,7 @@ class TokenFlow : public flow::Flow {
  public:
   explicit TokenFlow(std::size_t tokens) : groups_(tokens) {}
 
-  /// What moves the tokens: dense, circle, sphere, moments or layers.
+  /// What moves the tokens: dense, circle, sphere, moments, clumps or layers.
   virtual std::string_view engine() const = 0;
 
   /// The state of these tokens: themselves, their sorted angles, or a rank's own.

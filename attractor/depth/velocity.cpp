@@ -10,6 +10,7 @@
 #include "attractor/base/scratch.hpp"
 #include "attractor/depth/attention_output.hpp"
 #include "attractor/depth/chord_flow.hpp"
+#include "attractor/depth/clumps/clump_sums.hpp"
 #include "attractor/depth/moments_flow.hpp"
 #include "attractor/depth/sphere_flow.hpp"
 
@@ -24,7 +25,8 @@ Engine engine_for(const VelocityTask& task, std::size_t tokens) {
                         .accuracy = task.accuracy,
                         .tokens = tokens,
                         .dim = a.dim,
-                        .fields = plain};
+                        .fields = plain,
+                        .exact = task.precision == Precision::f64};
   const Engine chosen = choose(what, task.engine).value_or(Engine::dense);
   if (!task.engine || chosen == *task.engine) return chosen;
   if (!plain)
@@ -32,20 +34,32 @@ Engine engine_for(const VelocityTask& task, std::size_t tokens) {
   throw Error(
       fmt::format("engine {} cannot do {} tokens at beta = {} in dimension {} with accuracy = {}; "
                   "circle is for d = 2, sphere for d = 3, moments for d = 3 to 8 and moderate "
-                  "beta, or take dense",
+                  "beta, clumps for double precision, or take dense",
                   name(*task.engine), tokens, a.beta, a.dim, task.accuracy));
 }
 
-void dense_velocity(const VelocityTask& task, std::span<const double> tokens,
-                    std::span<const double> masses, std::span<double> out) {
+/// Rows of all pairs, or of clumps where they save time.
+void row_velocity(const VelocityTask& task, Engine engine, std::span<const double> tokens,
+                  std::span<const double> masses, std::span<double> out) {
   const Attention& attention = task.attention;
   const std::unique_ptr<Space> space = space_of(attention);
   AttentionSums sums;
-  attend(attention, tokens, masses,
-         {.pull_place = out,
-          .lift = task.log_unit - natural_log_unit(attention),
-          .precision = task.precision},
-         sums);
+  bool summed = false;
+  if (engine == Engine::clumps) {
+    const ClumpTask clumps{attention.dim, attention.beta, task.accuracy};
+    for (std::vector<double>* column : {&sums.weight, &sums.peak, &sums.own})
+      column->assign(masses.size(), 0.0);
+    sums.offset = attention.beta;
+    summed = clump_sums({.task = clumps, .points = tokens, .masses = masses},
+                        find_clumps(clumps, tokens), out, sums.weight)
+                 .taken;
+  }
+  if (!summed)
+    attend(attention, tokens, masses,
+           {.pull_place = out,
+            .lift = task.log_unit - natural_log_unit(attention),
+            .precision = task.precision},
+           sums);
   double total = 0;
   for (const double m : masses) total += m;
   attention_output({attention, *space, tokens, masses, sums, out, total}, task.log_unit, true, out);
@@ -75,7 +89,8 @@ Engine velocity(const VelocityTask& task, std::span<const double> tokens,
   }
   switch (engine) {
     case Engine::dense:
-      dense_velocity(task, tokens, masses, out);
+    case Engine::clumps:
+      row_velocity(task, engine, tokens, masses, out);
       break;
     case Engine::circle:
       field_velocity<ChordFlow>(task, tokens, masses, out);

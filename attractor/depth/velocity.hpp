@@ -2,9 +2,9 @@
 //
 //   x_i' = P_i A_i(x),   A the attention map (attention/attention.hpp), P_i the tangent projection
 //
-// by rows of all pairs or, with identity weights on the sphere, by the engines in O(n)
-// (engines.hpp). Tokens may have masses. Nothing is copied: tokens are read where they are, and the
-// velocities written where they are wanted.
+// by rows of all pairs or, with identity weights on the sphere, by the engines in O(n) or over
+// clumps (engines.hpp). Tokens may have masses. Nothing is copied: tokens are read where they are,
+// and the velocities written where they are wanted.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace attractor::depth {
 struct VelocityTask {
   Attention attention{};
   std::optional<Engine> engine{};        // none: the fastest
-  double accuracy = 1e-11;               // of the engines in O(n)
+  double accuracy = 1e-11;               // of the engines in O(n) and of clumps
   Precision precision = Precision::f64;  // of dense rows
   double log_unit = 0;                   // per unit of time e^log_unit
 };

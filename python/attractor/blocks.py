@@ -19,9 +19,9 @@ def velocity(x: npt.ArrayLike, beta: float = 1.0, *, masses: Optional[npt.ArrayL
     x : (n, d); on the sphere rows have length 1
     beta : inverse temperature
     masses : (n), how many tokens each stands for
-    engine : dense, or in O(n): circle (d = 2), sphere (d = 3), moments (d = 3 to 8, moderate beta); None: the fastest
+    engine : dense, or in O(n): circle (d = 2), sphere (d = 3), moments (d = 3 to 8, moderate beta); or clumps (groups of close tokens, any d); None: the fastest
     space : sphere, or euclidean: without the projection P
-    accuracy : of the engines in O(n)
+    accuracy : of the engines in O(n) and of clumps
     precision : single makes dense sums twice as fast
     log_unit : per unit of time e^log_unit; -beta for usa, whose velocities are of the size e^beta
     out : an array to write into

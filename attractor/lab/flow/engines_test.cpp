@@ -9,6 +9,7 @@
 //   layers         logits from inner products: rounding of beta, relative to the values
 //   circle, sphere accuracy asked for, SA 2 accuracy / Z_i with weights of sum 1
 //   moments        accuracy asked for, where it can be reached; else what it says
+//   clumps         relative, as dense, within what it says (depth/clumps/clump_sums_test.cpp)
 //   Fourier sums   rounding of the phases k theta, k up to a few sqrt(beta), over Z_i
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -364,11 +365,14 @@ TEST(Engines, AutoTakesTheCircleForManyTokensAndFallsBackToDense) {
   const Case cases[] = {
       {"many tokens", same, 20'000, 2, "circle"},
       {"few tokens", same, 19'999, 2, "dense"},
-      {"another dimension", same, 20'000, 9, "dense"},
-      {"beta beyond its range", [](auto& p) { p.beta = 1.1e4; }, 20'000, 2, "dense"},
-      {"times it cannot resolve", [](auto& p) { p.time = 1e5; }, 20'000, 2, "dense"},
-      {"until the end", [](auto& p) { p.time = INFINITY; }, 20'000, 2, "dense"},
-      {"a merge radius", [](auto& p) { p.merge_radius = 1e-6; }, 20'000, 2, "dense"},
+      {"another dimension", same, 20'000, 9, "clumps"},
+      {"beta beyond its range", [](auto& p) { p.beta = 1.1e4; }, 20'000, 2, "clumps"},
+      {"times it cannot resolve", [](auto& p) { p.time = 1e5; }, 20'000, 2, "clumps"},
+      {"until the end", [](auto& p) { p.time = INFINITY; }, 20'000, 2, "clumps"},
+      {"few until the end", [](auto& p) { p.time = INFINITY; }, 19'999, 2, "dense"},
+      {"a merge radius", [](auto& p) { p.merge_radius = 1e-6; }, 20'000, 2, "clumps"},
+      {"single precision", [](auto& p) { p.precision = Precision::f32; }, 20'000, 9, "dense"},
+      {"clumps asked for", [](auto& p) { p.engine = depth::Engine::clumps; }, 10, 5, "clumps"},
       {"layers", [](auto& p) { p.stepper = flow::Method::layers; }, 20'000, 2, "dense"},
       {"weights", [](auto& p) { p.value = WeightKind::gaussian; }, 20'000, 2, "dense"},
       {"R^d", [](auto& p) { p.space = depth::Geometry::euclidean; }, 20'000, 2, "dense"},
@@ -381,6 +385,32 @@ TEST(Engines, AutoTakesTheCircleForManyTokensAndFallsBackToDense) {
     c.change(p);
     EXPECT_EQ(taken(p, c.tokens, c.dim), c.engine) << c.what;
   }
+}
+
+TEST(Engines, WhatClumpsCannotGiveIsRefused) {
+  const auto checked = [](const std::function<void(FlowSetup&)>& change) {
+    FlowSetup p;
+    p.engine = depth::Engine::clumps;
+    p.dim = 16;
+    change(p);
+    return refusal([&] { check(p); });
+  };
+  EXPECT_EQ(checked([](auto&) {}), "");
+  EXPECT_EQ(checked([](auto& p) { p.time = INFINITY; }), "");
+  const std::string needs = "engine clumps needs ";
+  EXPECT_EQ(
+      checked([](auto& p) { p.mask = MaskKind::causal; }),
+      needs +
+          "one head, full mask, norm post and no noise, not other layers (leave the engine out)");
+  EXPECT_EQ(checked([](auto& p) { p.dynamics = Rule::relu; }), needs + "sa or usa, not relu");
+  EXPECT_EQ(checked([](auto& p) { p.value = WeightKind::goe; }),
+            needs + "identity weights, not given query, key or value");
+  EXPECT_EQ(checked([](auto& p) { p.space = depth::Geometry::euclidean; }),
+            needs + "space sphere, not euclidean");
+  EXPECT_EQ(checked([](auto& p) { p.stepper = flow::Method::layers; }),
+            needs + "stepper adaptive, euler or rk4, not layers");
+  EXPECT_EQ(checked([](auto& p) { p.precision = Precision::f32; }),
+            needs + "precision double, not single");
 }
 
 TEST(Engines, TheModelSaysWhichOneItTookAndItsError) {
@@ -593,13 +623,13 @@ TEST(Engines, MomentsAreTakenWhereTheyBeatDense) {
   };
   const Case cases[] = {
       {1, 1e-11, 20'000, 4, "moments", "moments"},   {1, 1e-11, 19'999, 4, "dense", "moments"},
-      {9, 1e-11, 20'000, 4, "moments", "moments"},   {45, 1e-11, 20'000, 4, "dense", "dense"},
-      {30, 1e-11, 100'000, 4, "moments", "moments"}, {99, 1e-4, 1'000'000, 4, "dense", "dense"},
-      {101, 1e-4, 1'000'000, 4, "dense", "dense"},   {10, 1e-8, 100'000, 5, "moments", "moments"},
+      {9, 1e-11, 20'000, 4, "moments", "moments"},   {45, 1e-11, 20'000, 4, "clumps", "dense"},
+      {30, 1e-11, 100'000, 4, "moments", "moments"}, {99, 1e-4, 1'000'000, 4, "clumps", "dense"},
+      {101, 1e-4, 1'000'000, 4, "clumps", "dense"},  {10, 1e-8, 100'000, 5, "moments", "moments"},
       {2, 1e-8, 100'000, 6, "moments", "moments"},   {1, 1e-8, 20'000, 8, "moments", "moments"},
-      {5, 1e-8, 100'000, 8, "dense", "dense"},       {0, 1e-11, 20'000, 8, "moments", "moments"},
-      {1, 1e-11, 1'000'000, 9, "dense", "dense"},    {1, 1e-11, 100, 3, "dense", "moments"},
-      {1, 1e-11, 100, 2, "dense", "dense"},          {1, 1e-12, 20'000, 4, "dense", "dense"},
+      {5, 1e-8, 100'000, 8, "clumps", "dense"},      {0, 1e-11, 20'000, 8, "moments", "moments"},
+      {1, 1e-11, 1'000'000, 9, "clumps", "dense"},   {1, 1e-11, 100, 3, "dense", "moments"},
+      {1, 1e-11, 100, 2, "dense", "dense"},          {1, 1e-12, 20'000, 4, "clumps", "dense"},
   };
   for (const Case& c : cases) {
     FlowSetup p;
@@ -607,7 +637,8 @@ TEST(Engines, MomentsAreTakenWhereTheyBeatDense) {
     p.accuracy = c.accuracy;
     EXPECT_EQ(taken(p, c.tokens, c.dim), c.automatic) << c.beta << ' ' << c.dim;
     p.time = 1e5;
-    EXPECT_EQ(taken(p, c.tokens, c.dim), "dense") << c.beta << ' ' << c.dim;
+    EXPECT_EQ(taken(p, c.tokens, c.dim), c.tokens < 20'000 ? "dense" : "clumps")
+        << c.beta << ' ' << c.dim;
     p.time = 1;
     p.engine = depth::Engine::moments;
     EXPECT_EQ(taken(p, c.tokens, c.dim), c.asked) << c.beta << ' ' << c.dim;

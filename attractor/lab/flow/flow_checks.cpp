@@ -133,7 +133,7 @@ void check_rope(const FlowSetup& p) {
 /// Single precision loses what tight clusters and small tolerances need.
 void check_precision(const FlowSetup& p) {
   if (p.precision == Precision::f64) return;
-  refuse(!is_plain(p) || asks_linear(p),
+  refuse(!is_plain(p) || asks_fields(p),
          "precision single needs engine dense: sa or usa with one head, full mask and norm post");
   refuse(p.beta >= 100,
          fmt::format("beta = {} needs precision double; single is for beta below 100", p.beta));
@@ -143,9 +143,9 @@ void check_precision(const FlowSetup& p) {
                      p.tolerance));
 }
 
-/// Engines in O(n).
+/// Engines in O(n), and clumps.
 void check_linear(const FlowSetup& p) {
-  if (!asks_linear(p)) return;
+  if (!asks_fields(p)) return;
   // Of given tokens the dimension is looked at when they are: any that the engine takes will do.
   const std::size_t any = p.engine == depth::Engine::circle ? 2 : 3;
   const std::size_t dim = p.init == Arrangement::file     ? any

@@ -176,15 +176,18 @@ void add_solver(FlowSetup& p, ParameterList& l) {
       .above(0);
   l.add("tolerance", p.tolerance, "adaptive: error of a token per unit of time").within(1e-14, 0.1);
   l.add("max-steps", p.max_steps, "give up after so many steps").at_least(1);
-  l.add("engine", p.engine,
-        "how velocities are summed; circle (d = 2), sphere (d = 3) and moments (d = 3 to 8, "
-        "moderate beta): O(n), identity weights; auto: these from 20000 such tokens and up to time "
-        "10000, moments where it takes less than half the time of dense");
+  l.add(
+      "engine", p.engine,
+      "how velocities are summed; circle (d = 2), sphere (d = 3) and moments (d = 3 to 8, "
+      "moderate beta): O(n); clumps: over groups of close tokens, dense rows where there are none; "
+      "all with identity weights; auto: the first three from 20000 such tokens and up to time "
+      "10000, moments where it takes less than half the time of dense, else from 20000 on clumps");
   l.add("accuracy", p.accuracy,
         "circle, sphere, moments: error of a velocity, relative to the largest possible one; "
+        "clumps: relative to the pulls on each token; "
         "sphere and moments from 1e-11; a tolerance that it drowns is loosened")
       .within(1e-12, 1e-4)
-      .used_by("engine", {"circle", "sphere", "moments"});
+      .used_by("engine", {"circle", "sphere", "moments", "clumps"});
   l.add("precision", p.precision,
         "of engine dense; single: twice as fast, error of a velocity up to 6e-6 + 2e-6 beta of the "
         "fastest possible one, whatever its own size; beta below 100, tolerance from 1e-5");
@@ -284,13 +287,18 @@ std::optional<Engine> engine_of(const FlowSetup& p, std::size_t tokens, std::siz
        .dim = dim,
        .plain = is_plain(p),
        .fields = p.space == Geometry::sphere && p.query.identity() && p.key.identity() &&
-                 p.value.identity() && stepper_of(p) != flow::Method::layers &&
-                 std::isfinite(end.mantissa()),
-       .worthy = end <= flow::Time(1e4) && !p.merge_radius && p.precision == Precision::f64},
+                 p.value.identity() && stepper_of(p) != flow::Method::layers,
+       .ends = std::isfinite(end.mantissa()),
+       .worthy = end <= flow::Time(1e4) && !p.merge_radius && p.precision == Precision::f64,
+       .exact = p.precision == Precision::f64},
       p.engine);
 }
 
-bool asks_linear(const FlowSetup& p) { return p.engine && *p.engine != Engine::dense; }
+bool asks_linear(const FlowSetup& p) {
+  return p.engine && *p.engine != Engine::dense && *p.engine != Engine::clumps;
+}
+
+bool asks_fields(const FlowSetup& p) { return p.engine && *p.engine != Engine::dense; }
 
 std::string engine_refusal(const FlowSetup& p, std::size_t tokens, std::size_t dim) {
   const bool circle = p.engine == Engine::circle, moments = p.engine == Engine::moments;
@@ -312,6 +320,7 @@ std::string engine_refusal(const FlowSetup& p, std::size_t tokens, std::size_t d
     return needs("identity weights", "given query, key or value");
   if (stepper_of(p) == flow::Method::layers)
     return needs("stepper adaptive, euler or rk4", "layers");
+  if (p.engine == Engine::clumps) return needs("precision double", name(p.precision));
   if (std::isinf(p.time)) return needs("a finite time", "inf");
   const bool fits = circle ? dim == 2 : moments ? dim >= 3 && dim <= 8 : dim == 3;
   if (!fits)

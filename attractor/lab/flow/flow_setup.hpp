@@ -67,7 +67,7 @@ struct FlowSetup {
   double step = 0.1, tolerance = 1e-8;
   std::uint64_t max_steps = 10'000'000;
   std::optional<depth::Engine> engine{};  // none: the fastest
-  double accuracy = 1e-11;                // of the engines in O(n)
+  double accuracy = 1e-11;                // of the engines in O(n) and of clumps
   Precision precision = Precision::f64;   // of dense sums
   std::optional<double> merge_radius{};   // a chord length, 0: never; none: by tolerance and beta
   std::optional<double> cluster_cosine{};
@@ -110,7 +110,10 @@ std::optional<depth::Engine> engine_of(const FlowSetup& p, std::size_t tokens, s
 
 /// Engine circle, sphere or moments, in O(n), was asked for.
 bool asks_linear(const FlowSetup& p);
-/// Why the engine in O(n) that was asked for is not taken: the first reason of all, in a sentence.
+/// One of these or clumps was, which need identity weights on the sphere.
+bool asks_fields(const FlowSetup& p);
+/// Why the engine of this kind that was asked for is not taken: the first reason of all, in a
+/// sentence.
 std::string engine_refusal(const FlowSetup& p, std::size_t tokens, std::size_t dim);
 
 /// How many snapshots to keep of tokens that are `numbers` doubles each time.

@@ -422,8 +422,9 @@ TEST(FlowParameterUse, WhatOthersDoNotUseIsRefusedWhenGiven) {
               own + " is used by feed-forward relu or gelu only, not by feed-forward none");
     EXPECT_EQ(said({.feed_forward = depth::Activation::gelu}, own), "");
   }
-  EXPECT_EQ(said({}, "accuracy"),
-            "accuracy is used by engine circle, sphere or moments only, not by engine auto");
+  EXPECT_EQ(
+      said({}, "accuracy"),
+      "accuracy is used by engine circle, sphere, moments or clumps only, not by engine auto");
   EXPECT_EQ(said({.engine = depth::Engine::sphere}, "accuracy"), "");
   EXPECT_EQ(said({}, "noise-substeps"), "noise-substeps has no effect without noise");
   EXPECT_EQ(said({.common_noise = 1}, "noise-substeps"), "");

@@ -26,7 +26,7 @@ bool is_short(const FlowSetup& p) {
 void refine_engine(FlowSetup& p, std::size_t tokens, std::size_t dim) {
   const std::optional<depth::Engine> engine = engine_of(p, tokens, dim);
   if (!engine || *engine == depth::Engine::dense) return;
-  if (static_cast<double>(tokens) <= kDenseTokens) {
+  if (static_cast<double>(tokens) <= kDenseTokens || *engine == depth::Engine::clumps) {
     p.engine = depth::Engine::dense;
     return;
   }

@@ -80,7 +80,8 @@ ObservedFlow::ObservedFlow(const FlowSetup& p, std::size_t tokens, std::size_t d
                               .precision = p.precision,
                               .merge_radius = merge_radius,
                               .adaptive = is_adaptive(p)};
-  if (asks_linear(p) && setup.engine != p.engine) throw Error(engine_refusal(p, tokens, dim));
+  if (asks_fields(p) && setup.engine != p.engine) throw Error(engine_refusal(p, tokens, dim));
+  if (distributed && setup.engine == depth::Engine::clumps) setup.engine = depth::Engine::dense;
   observed_ = setup.engine ? depth::plain_attention(setup.architecture) : energy_attention(p, dim);
   logit_bound_ = observed_.logit_bound();
   if (distributed) whole_ = depth::make_token_flow(setup);
