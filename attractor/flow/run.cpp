@@ -20,6 +20,7 @@ constexpr double kSlowest = 1e-60, kFastest = 1e60;  // speeds outside call for 
 constexpr double kProbe = 1e-3;          // change of ln of the speed that is looked for, about
 constexpr double kClockAccuracy = 1e-9;  // of ln t, in a step of displacement
 constexpr double kShortestWay = 1e-16;   // no longer moves anything
+constexpr double kRoundedWay = 4e-16;    // of a point on the sphere
 
 class Loop {
  public:
@@ -282,22 +283,21 @@ class Loop {
     return plan_.tolerance * std::min(1.0, 10 * std::sqrt(log_time() / (2 * steepness_.slope)));
   }
 
-  // A step of displacement p_.step.
+  // A step of displacement p_.step. A direction is known to rounding / speed only while something
+  // contracts at a rate of one: where shorter steps are seen not to be better ones, one of time.
   Status way_step() {
-    const double order = stepper_.tableau().order, first = p_.step;
+    const double order = stepper_.tableau().order, first = p_.step, unit = p_.log_unit;
     const std::uint64_t rejected = p_.rejected;
     bool was_rejected = false;
+    Rejected before;
     double cut = 1;  // share of the way at which the plan ends
     for (;;) {
       const double h = cut * std::min(p_.step, longest_step_);
       if (!(h > kShortestWay)) return cut < 1 ? rest(Status::complete) : Status::step_underflow;
       const auto error = stepper_.attempt_way(flow_, p_.state, h, p_.log_unit, stop_);
-      if (!error) {  // as if this step had not begun
-        p_.step = first;
-        p_.rejected = rejected;
-        return Status::interrupted;
-      }
-      double ratio = *error == 0 ? 0 : *error / (way_tolerance() * std::min(1.0, h));
+      if (!error) return forget_step(first, unit, rejected);
+      const double allowed = std::max(way_tolerance() * std::min(1.0, h), kRoundedWay);
+      double ratio = *error == 0 ? 0 : *error / allowed;
       if (ratio <= 1) {
         stepper_.prepare_dense(flow_, p_.time, p_.log_unit);
         const Clock clock = stepper_.clock(flow_, p_.time, kClockAccuracy * log_time());
@@ -319,12 +319,32 @@ class Loop {
       }
       was_rejected = true;
       ++p_.rejected;
+      if (before.h > 0 && *error / h > before.error / before.h * std::sqrt(h / before.h) &&
+          std::abs(flow_.log_unit() - unit) < -std::log(kSlowest)) {
+        const Status status = step_of_time();
+        return status == Status::interrupted ? forget_step(first, unit, rejected) : status;
+      }
+      before = {*error, h};
       p_.step =
           h *
           (std::isnan(ratio) ? 0.1 : std::clamp(0.9 * std::pow(ratio, -1 / (order - 1)), 0.1, 0.9));
       cut = 1;
       if (p_.steps + p_.rejected >= plan_.max_steps) return Status::too_many_steps;
     }
+  }
+
+  // As if this step had not begun.
+  Status forget_step(double step, double unit, std::uint64_t rejected) {
+    p_.step = step;
+    p_.log_unit = unit;
+    p_.rejected = rejected;
+    return Status::interrupted;
+  }
+
+  Status step_of_time() {
+    change_unit(flow_.log_unit());
+    const auto drift = stepper_.drift(flow_, p_.time, p_.state, p_.log_unit);
+    return adaptive_step(largest_length(flow_.space(), drift, p_.state));
   }
 
   // The drift is found anew, in the unit of the end: as a run that begins here would.
