@@ -144,6 +144,16 @@ bool AttentionFlow::split_growing(std::vector<double>& state) {
   return any;
 }
 
+// ln of the fastest speed changes like the logits, beta |Q^T K| at most. Tokens nearer than the
+// width of the kernel contract at rate 1, so only what is far slower than width times rate is a
+// wait.
+flow::Steepness AttentionFlow::steepness() const {
+  const double slope = attention_.logit_bound();
+  if (!attention_.on_sphere || radius_ == 0 || precision_ != Precision::f64 || !(slope > 0))
+    return {};
+  return {.slope = slope, .slow = 0.01 / std::sqrt(1 + slope)};
+}
+
 double AttentionFlow::drift_error() const {
   return precision_ == Precision::f64 ? clump_error_ : single_velocity_error(attention_);
 }

@@ -48,6 +48,8 @@ class AttentionFlow final : public TokenFlow {
   void carry(const flow::Stretch& stretch, double theta) override;
   void advance(const flow::Stretch& stretch) override;
   bool at_rest(std::span<const double> state) const override;
+  /// Where tokens coalesce: what attracts nobody else contracts meanwhile.
+  flow::Steepness steepness() const override;
   double drift_error() const override;
   flow::Balance balance(std::span<const double> state, std::span<const double> drift,
                         double log_unit) const override;

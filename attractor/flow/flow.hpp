@@ -8,6 +8,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -22,7 +23,19 @@ struct Stretch {
   Time start;
   double h, log_unit;
   std::span<const double> before, after;                          // after: empty at rest
-  std::function<void(double theta, std::span<double> state)> at;  // 0 <= theta <= 1
+  std::function<void(double share, std::span<double> state)> at;  // of its time, 0 <= share <= 1
+  /// A step of displacement: this long, with speed 1 at both ends in these units of time.
+  struct Way {
+    double length, unit_before, unit_after;
+  };
+  std::optional<Way> way = std::nullopt;
+};
+
+/// How much the speed of a state depends on where it is. ln of it changes by at most `slope` per
+/// displacement; nothing that is slower than `slow` in the natural unit of time and speeds up is
+/// held by anything fast. 0: not known, steps are steps of time.
+struct Steepness {
+  double slope = 0, slow = 0;
 };
 
 /// What holds a state near an equilibrium.
@@ -67,6 +80,9 @@ class Flow {
     return present;
   }
 
+  /// Where motion is slow and speeds up, an adaptive method takes steps of displacement.
+  virtual Steepness steepness() const { return {}; }
+
   /// Bound of the error of the last drift() in the natural unit of time; 0: rounding only.
   virtual double drift_error() const { return 0; }
   /// Asked for in runs without an end, per e^log_unit; `drift` is that of the state.
@@ -81,9 +97,9 @@ class Flow {
   /// Called between steps: may shorten the state (coalesced tokens) or lengthen it again.
   /// True if it did.
   virtual bool simplify(const Time& /*now*/, std::vector<double>& /*state*/) { return false; }
-  /// What a flow keeps beside its state (offsets of coalesced tokens) goes along: to theta, for an
-  /// output on the way, and to the end when the step is taken.
-  virtual void carry(const Stretch& /*stretch*/, double /*theta*/) {}
+  /// What a flow keeps beside its state (offsets of coalesced tokens) goes along: to a share of the
+  /// stretch's time, for an output on the way, and to the end when the step is taken.
+  virtual void carry(const Stretch& /*stretch*/, double /*share*/) {}
   virtual void advance(const Stretch& /*stretch*/) {}
 
   /// A drift may be smooth in pieces only. drift() is then that of the piece which the last

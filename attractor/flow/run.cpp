@@ -17,6 +17,10 @@ constexpr double kNoiseShare = 0.25;  // of a drift's error in an estimate, at l
 constexpr double kBalanced = 40;      // ln of what a perturbation grows by meanwhile: to order one
 constexpr double kCancelled = 1e-4;   // what is left of the pulls near an equilibrium
 constexpr double kSlowest = 1e-60, kFastest = 1e60;  // speeds outside call for another unit of time
+constexpr double kProbe = 1e-3;          // change of ln of the speed that is looked for, about
+constexpr double kClockAccuracy = 1e-9;  // of ln t, in a step of displacement
+constexpr double kShortestWay = 1e-16;   // no longer moves anything
+constexpr double kRoundedWay = 4e-16;    // of a point on the sphere
 
 class Loop {
  public:
@@ -31,6 +35,9 @@ class Loop {
     double weights = 0;
     for (const double e : method.error) weights += std::abs(e);
     noise_share_ = std::max(kNoiseShare, 1.5 * weights);
+    if (method.adaptive() && method.dense != nullptr && method.first_same_as_last && !noisy_ &&
+        flow.autonomous())
+      steepness_ = flow.steepness();
   }
 
   Status run() {
@@ -50,7 +57,9 @@ class Loop {
       if (!std::isfinite(speed)) return Status::not_finite;
       if (speed == 0 && !noisy_ && flow_.autonomous()) return rest(Status::at_equilibrium);
       if (endless() && settled(speed)) return Status::at_equilibrium;
-      const Status status = stepper_.tableau().adaptive() ? adaptive_step(speed) : fixed_step();
+      const Status status = by_way_                         ? way_step()
+                            : stepper_.tableau().adaptive() ? adaptive_step(speed)
+                                                            : fixed_step();
       if (status != Status::complete) return status;
       if (p_.stalled > kStalledSteps && !flow_.space().compact()) return Status::step_underflow;
       if (flow_.simplify(p_.time, p_.state)) {
@@ -83,14 +92,59 @@ class Loop {
       return flow_.largest(largest_length(flow_.space(), drift, p_.state));
     };
     double present = speed();
-    if (!stepper_.tableau().adaptive() || (present > kSlowest && present < kFastest))
-      return present;
-    const double unit = flow_.fitting_log_unit(p_.state, p_.log_unit);
+    if (!stepper_.tableau().adaptive()) return present;
+    if (!(present > kSlowest && present < kFastest)) {
+      const double unit = flow_.fitting_log_unit(p_.state, p_.log_unit);
+      if (unit != p_.log_unit) present = (change_unit(unit), speed());
+    }
+    by_way_ = false;
+    if (!(steepness_.slope > 0 && present > 0 && std::isfinite(present))) return present;
+    const double unit = unit_of_way(present);
     if (unit == p_.log_unit) return present;
+    change_unit(unit);
+    // No step before says how far the next one may go.
+    if (by_way_) p_.step = std::clamp(p_.step, first_step(way_tolerance()), 1.0);
+    return speed();
+  }
+
+  void change_unit(double unit) {
     p_.step = std::min(1e250, Time(p_.step, p_.log_unit).in_unit(unit));
     p_.log_unit = unit;
     stepper_.restart();
-    return speed();
+  }
+
+  // A step of this length in the unit of speed 1: the estimate is of size h^order.
+  double first_step(double tolerance) const {
+    return 0.1 * std::pow(tolerance, 1.0 / (stepper_.tableau().order - 1));
+  }
+
+  // Chooses the kind of the next step by the state alone, and returns the unit of time for it.
+  double unit_of_way(double present) {
+    constexpr double kSame = 1e-6;
+    const double natural = flow_.log_unit();
+    double unit = p_.log_unit - std::log(present);
+    if (natural - unit < std::log(steepness_.slow)) {
+      const auto drift = stepper_.drift(flow_, p_.time, p_.state, p_.log_unit);
+      unit = p_.log_unit - std::log(norm(drift));
+      if (std::abs(unit - p_.log_unit) < kSame) unit = p_.log_unit;
+      by_way_ = speeds_up(unit);
+    }
+    if (by_way_) return unit;
+    const bool in_range = std::abs(natural - unit) < -std::log(kSlowest);
+    return in_range ? natural : p_.log_unit;
+  }
+
+  // Near an equilibrium, where pulls cancel, the direction means nothing.
+  bool speeds_up(double unit) {
+    const Space& space = flow_.space();
+    const std::size_t dim = space.dim();
+    std::vector<double> way(p_.state.size()), ahead(p_.state), there(p_.state.size());
+    const double here = direction(flow_, p_.state, unit, way);
+    if (kCancelled * flow_.balance(p_.state, way, here).pull > 1) return false;
+    for (std::size_t c = 0; c < ahead.size(); ++c) ahead[c] += kProbe / steepness_.slope * way[c];
+    for (std::size_t i = 0; i < ahead.size(); i += dim)
+      space.retract(std::span(ahead).subspan(i, dim));
+    return direction(flow_, ahead, unit, there) < here;
   }
 
   // Near an equilibrium steps follow the pulls, not the little that is left of them: explicit steps
@@ -120,16 +174,16 @@ class Loop {
     bool emitted = false;
     for (; p_.next_output < plan_.outputs.size(); ++p_.next_output) {
       const Time& due = plan_.outputs[p_.next_output];
-      const double theta =
+      const double share =
           step ? (due.in_unit(step->log_unit) - step->start.in_unit(step->log_unit)) / step->h : 1;
-      if (now < due && !(counted && theta < 1 + slack)) break;
+      if (now < due && !(counted && share < 1 + slack)) break;
       if (!step) {
         emit(due, p_.state);
-      } else if (dense && theta < 1 - slack) {
+      } else if (dense && share < 1 - slack) {
         const Scratch<double> inside(step->after.size());
         const std::span<double> state(inside.get(), step->after.size());
-        stepper_.interpolate(std::max(0.0, theta), state);
-        flow_.carry(step->stretch(), std::max(0.0, theta));
+        stepper_.interpolate(step->clock.theta(std::max(0.0, share)), state);
+        flow_.carry(step->stretch(), std::max(0.0, share));
         emit(due, state);
       } else if (dense) {
         flow_.carry(step->stretch(), 1);
@@ -148,7 +202,7 @@ class Loop {
     if (plan_.output_every_step) emit(after, step.after);
     stepper_.accept(p_.state);
     p_.stalled = p_.time < after ? 0 : p_.stalled + 1;
-    p_.balanced += step.h * pull_;
+    if (pull_ > 0) p_.balanced += Time(step.h, step.log_unit).in_unit(p_.log_unit) * pull_;
     p_.time = after;
     ++p_.steps;
   }
@@ -162,7 +216,7 @@ class Loop {
     stepper_.prepare_dense(flow_, p_.time, p_.log_unit);
     const Time counted(static_cast<double>(p_.steps + 1) * fixed_step_, p_.log_unit);
     const Time after = last && !passes_end_ ? plan_.end : counted;
-    commit({p_.time, h, p_.log_unit, p_.state, stepper_.next(), stepper_}, after);
+    commit({p_.time, h, p_.log_unit, p_.state, stepper_.next(), stepper_, even_}, after);
     return Status::complete;
   }
 
@@ -174,8 +228,7 @@ class Loop {
     if (remaining <= 0) return rest(Status::complete);  // below the resolution of t
     // The estimate is of size h^order, and is held at the tolerance for a unit of time.
     const double order = stepper_.tableau().order;
-    if (p_.step == 0)
-      p_.step = 0.1 * std::pow(plan_.tolerance, 1 / (order - 1)) / (speed > 0 ? speed : pace);
+    if (p_.step == 0) p_.step = first_step(plan_.tolerance) / (speed > 0 ? speed : pace);
     const double noise = noise_share_ * flow_.largest(flow_.drift_error());
     const double loosened = p_.loosened;
     Rejected before;
@@ -209,7 +262,7 @@ class Loop {
                                          was_rejected ? 1.0 : 10.0);
         if (!last || growth < 1) p_.step = std::max(whole, h * growth);
         const Time after = last ? plan_.end : p_.time.after(h, p_.log_unit);
-        commit({p_.time, h, p_.log_unit, p_.state, stepper_.next(), stepper_}, after);
+        commit({p_.time, h, p_.log_unit, p_.state, stepper_.next(), stepper_, even_}, after);
         return Status::complete;
       }
       was_rejected = true;
@@ -220,6 +273,89 @@ class Loop {
       if (p_.step * (flow_.autonomous() ? speed : pace) < 1e-18) return Status::step_underflow;
       if (p_.steps + p_.rejected >= plan_.max_steps) return Status::too_many_steps;
     }
+  }
+
+  // ln of the time in natural units, at least 1.
+  double log_time() const { return std::max(1.0, p_.time.log() - flow_.log_unit()); }
+  // Lifetimes at a distance delta have ln t ~ slope delta^2 / 2 and change by slope delta per
+  // displacement: this holds their relative error.
+  double way_tolerance() const {
+    return plan_.tolerance * std::min(1.0, 10 * std::sqrt(log_time() / (2 * steepness_.slope)));
+  }
+
+  // A step of displacement p_.step. A direction is known to rounding / speed only while something
+  // contracts at a rate of one: where shorter steps are seen not to be better ones, one of time.
+  Status way_step() {
+    const double order = stepper_.tableau().order, first = p_.step, unit = p_.log_unit;
+    const std::uint64_t rejected = p_.rejected;
+    bool was_rejected = false;
+    Rejected before;
+    double cut = 1;  // share of the way at which the plan ends
+    for (;;) {
+      const double h = cut * std::min(p_.step, longest_step_);
+      if (!(h > kShortestWay)) return cut < 1 ? rest(Status::complete) : Status::step_underflow;
+      const auto error = stepper_.attempt_way(flow_, p_.state, h, p_.log_unit, stop_);
+      if (!error) return forget_step(first, unit, rejected);
+      const double allowed = std::max(way_tolerance() * std::min(1.0, h), kRoundedWay);
+      double ratio = *error == 0 ? 0 : *error / allowed;
+      if (ratio <= 1) {
+        stepper_.prepare_dense(flow_, p_.time, p_.log_unit);
+        const Clock clock = stepper_.clock(flow_, p_.time, kClockAccuracy * log_time());
+        const double remaining =
+            plan_.end.in_unit(clock.log_unit()) - p_.time.in_unit(clock.log_unit());
+        if (remaining <= 0) return rest(Status::complete);
+        if (!(clock.time() > 0 && clock.error() < 1)) {
+          ratio = kNan;
+        } else if (!endless() && cut == 1 && remaining <= clock.time()) {
+          cut = std::min(1.0 - 1e-9, clock.theta(remaining / clock.time()));
+          continue;
+        } else {
+          const double growth = std::clamp(0.9 * std::pow(std::max(ratio, 1e-10), -1 / (order - 1)),
+                                           0.2, was_rejected ? 1.0 : 10.0);
+          if (cut == 1) p_.step = h * growth;
+          commit_way(clock, h, cut < 1);
+          return Status::complete;
+        }
+      }
+      was_rejected = true;
+      ++p_.rejected;
+      if (before.h > 0 && *error / h > before.error / before.h * std::sqrt(h / before.h) &&
+          std::abs(flow_.log_unit() - unit) < -std::log(kSlowest)) {
+        const Status status = step_of_time();
+        return status == Status::interrupted ? forget_step(first, unit, rejected) : status;
+      }
+      before = {*error, h};
+      p_.step =
+          h *
+          (std::isnan(ratio) ? 0.1 : std::clamp(0.9 * std::pow(ratio, -1 / (order - 1)), 0.1, 0.9));
+      cut = 1;
+      if (p_.steps + p_.rejected >= plan_.max_steps) return Status::too_many_steps;
+    }
+  }
+
+  // As if this step had not begun.
+  Status forget_step(double step, double unit, std::uint64_t rejected) {
+    p_.step = step;
+    p_.log_unit = unit;
+    p_.rejected = rejected;
+    return Status::interrupted;
+  }
+
+  Status step_of_time() {
+    change_unit(flow_.log_unit());
+    const auto drift = stepper_.drift(flow_, p_.time, p_.state, p_.log_unit);
+    return adaptive_step(largest_length(flow_.space(), drift, p_.state));
+  }
+
+  // The drift is found anew, in the unit of the end: as a run that begins here would.
+  void commit_way(const Clock& clock, double length, bool last) {
+    const double h = clock.time(), unit = clock.log_unit(), unit_after = stepper_.unit_at_end();
+    const Time after = last ? plan_.end : p_.time.after(h, unit);
+    commit({p_.time, h, unit, p_.state, stepper_.next(), stepper_, clock,
+            Stretch::Way{length, p_.log_unit, unit_after}},
+           after);
+    p_.log_unit = unit_after;
+    stepper_.restart();
   }
 
   double tolerance() const { return std::max(plan_.tolerance, p_.loosened); }
@@ -271,6 +407,9 @@ class Loop {
   bool passes_end_ = false;                     // the last layer
   double longest_step_ = kInfinity, pull_ = 0;  // in balance
   bool noisy_ = false;
+  Steepness steepness_;
+  bool by_way_ = false;  // the next step is one of displacement
+  const Clock even_;
 };
 
 }  // namespace
@@ -281,12 +420,15 @@ Stretch Step::stretch() const {
           .log_unit = log_unit,
           .before = before,
           .after = after,
-          .at = [this](double theta, std::span<double> out) {
-            if (theta > 0 && theta < 1 && stepper.tableau().dense != nullptr)
-              return stepper.interpolate(theta, out);
-            const auto whole = theta < 1 ? before : after;
-            std::copy(whole.begin(), whole.end(), out.begin());
-          }};
+          .at = [this](double share, std::span<double> out) { state_at(clock.theta(share), out); },
+          .way = way};
+}
+
+void Step::state_at(double theta, std::span<double> out) const {
+  if (theta > 0 && theta < 1 && stepper.tableau().dense != nullptr)
+    return stepper.interpolate(theta, out);
+  const auto whole = theta < 1 ? before : after;
+  std::copy(whole.begin(), whole.end(), out.begin());
 }
 
 FixedSteps fixed_steps(const Time& end, double step) {

@@ -16,6 +16,13 @@
 // loosened to what is seen, at most to what that error may make of the method's estimate (a quarter
 // of it for Dormand and Prince), and Progress::loosened says so.
 //
+// Where a flow says that its speed is steep (Flow::steepness) and motion is slow and speeds up,
+// steps of adaptive methods are of displacement: dx/ds = v / |v|. The closest of a few clusters,
+// whose speed grows by e^{beta(1 - cos)} on its way, then moves evenly and meets at finite s, so
+// steps do not depend on beta. A step knows its clock (clock.hpp): theta is a share of its way. A
+// position that is off by e shifts ln t by slope e, so in such steps errors are kept below
+// tolerance * min(1, 10 sqrt(max(1, ln t) / 2 slope)) per displacement.
+//
 // A run without an end stops at an equilibrium: when no point moves faster than rounding explains,
 // and has not for the time in which a perturbation at the rate of the pulls grows by e^40.
 #pragma once
@@ -56,7 +63,7 @@ struct Progress {
   std::vector<double> state;
   Time time;
   bool started = false;
-  double log_unit = 0;  // unit of `step` and of the drift
+  double log_unit = 0;  // unit of `step` and of the drift; of speed 1 in steps of displacement
   double step = 0;      // next step of an adaptive method
   std::uint64_t steps = 0, rejected = 0, next_output = 0;
   std::uint64_t stalled = 0;  // steps in a row too short to move the time
@@ -65,13 +72,18 @@ struct Progress {
 };
 
 /// An accepted step, before it is committed: from `before` at `start` to `after`, h e^log_unit
-/// later.
+/// later. theta is what stepper.interpolate() takes: a share of the time, or of the way in a step
+/// of displacement.
 struct Step {
   Time start;
   double h, log_unit;
   std::span<const double> before, after;
   const Stepper& stepper;
-  Time at(double theta) const { return start.after(theta * h, log_unit); }
+  const Clock& clock;
+  std::optional<Stretch::Way> way = std::nullopt;
+  Time at(double theta) const { return start.after(clock.share(theta) * h, log_unit); }
+  /// The state at theta; without dense output the end that is not beyond it.
+  void state_at(double theta, std::span<double> out) const;
   Stretch stretch() const;
 };
 

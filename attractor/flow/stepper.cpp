@@ -103,6 +103,20 @@ double largest_error(const Space& space, const std::vector<double>& weights, dou
 
 }  // namespace
 
+double direction(const Flow& flow, std::span<const double> point, double unit,
+                 std::span<double> out) {
+  constexpr double kSlowest = 1e-60, kFastest = 1e60;  // speeds outside call for another unit
+  flow.drift(point, unit, out);
+  double speed = norm(out);
+  if (!(speed > kSlowest && speed < kFastest)) {
+    unit = flow.fitting_log_unit(point, unit);
+    flow.drift(point, unit, out);
+    speed = norm(out);
+  }
+  for (double& c : out) c /= speed;
+  return unit - std::log(speed);
+}
+
 Stepper::Stepper(Tableau tableau, const Noise& noise)
     : tableau_(std::move(tableau)),
       own_noise_(noise.seed, "noise"),
@@ -135,6 +149,7 @@ std::span<const double> Stepper::drift(const Flow& flow, const Time& now,
       flow.drift_at(now, state, log_unit, stage_[0]);
     ++evaluations_;
     drift_known_ = true;
+    first_speed_ = 0;
   }
   return stage_[0];
 }
@@ -154,6 +169,11 @@ void Stepper::evaluate(const Flow& flow, const Time& start, double log_unit, std
   move_by(a, point);
   const double share = std::accumulate(a.begin(), a.end(), 0.0);
   stage_[stage].resize(from_.size());
+  if (!log_slowness_.empty()) {
+    log_slowness_.push_back(direction(flow, point, log_slowness_.back(), stage_[stage]));
+    ++evaluations_;
+    return;
+  }
   flow.drift_at(start.after(share * h_, log_unit), point, log_unit, stage_[stage]);
   ++evaluations_;
 }
@@ -162,22 +182,73 @@ std::optional<double> Stepper::attempt(const Flow& flow, const Time& start,
                                        std::span<const double> state, double h, double log_unit,
                                        const std::function<bool()>& stop, std::uint64_t step) {
   drift(flow, start, state, log_unit);
-  space_ = &flow.space();
-  from_ = state;
-  h_ = h;
-  next_.resize(state.size());
+  log_slowness_.clear();
   const NoiseLaw law = flow.noise();
   const bool noisy = tableau_.takes(law), clocked = noisy && law.kind == NoiseKind::multiplicative;
   clock_.clear();
+  begin(flow, state, h);
   if (clocked) set_clock(law, log_unit, step);
-  for (std::size_t s = 1; s < tableau_.stages(); ++s) {
-    if (stop && stop()) return std::nullopt;
-    evaluate(flow, start, log_unit, s, tableau_.a[s], next_);
-  }
+  if (!stages(flow, start, log_unit, stop)) return std::nullopt;
   // With first-same-as-last the final stage already sits at the result.
   if (!tableau_.first_same_as_last) move_by(tableau_.b, next_);
   if (noisy && !clocked) add_noise(law, log_unit, step);
   return error(flow);
+}
+
+std::optional<double> Stepper::attempt_way(const Flow& flow, std::span<const double> state,
+                                           double length, double log_unit,
+                                           const std::function<bool()>& stop) {
+  assert(tableau_.first_same_as_last && tableau_.dense != nullptr && flow.autonomous());
+  drift(flow, {}, state, log_unit);
+  if (first_speed_ == 0) {
+    first_speed_ = norm(stage_[0]);
+    for (double& c : stage_[0]) c /= first_speed_;
+  }
+  log_slowness_.assign(1, log_unit - std::log(first_speed_));
+  clock_.clear();
+  begin(flow, state, length);
+  if (!stages(flow, {}, log_unit, stop)) return std::nullopt;
+  const double last = log_slowness_.back();
+  return std::isfinite(last) ? error(flow) : kNan;
+}
+
+void Stepper::begin(const Flow& flow, std::span<const double> state, double h) {
+  space_ = &flow.space();
+  from_ = state;
+  h_ = h;
+  next_.resize(state.size());
+}
+
+// False: stopped between two of them.
+bool Stepper::stages(const Flow& flow, const Time& start, double log_unit,
+                     const std::function<bool()>& stop) {
+  for (std::size_t s = 1; s < tableau_.stages(); ++s) {
+    if (stop && stop()) return false;
+    evaluate(flow, start, log_unit, s, tableau_.a[s], next_);
+  }
+  return true;
+}
+
+Clock Stepper::clock(const Flow& flow, const Time& start, double accuracy) const {
+  if (log_slowness_.empty()) return {};
+  const std::size_t stages = tableau_.stages();
+  const double log_length = std::log(h_), first = log_slowness_.front(),
+               last = log_slowness_[stages - 1];
+  const double inside =
+      *std::max_element(log_slowness_.begin() + 1, log_slowness_.begin() + stages - 1);
+  std::vector<double> point(from_.size()), out(from_.size());
+  double guess = first;
+  const auto phi = [&](double theta) {
+    interpolate(theta, point);
+    guess = direction(flow, point, guess, out);
+    return log_length + guess;
+  };
+  const double top = std::max(first, last);
+  // What is short beside the time that has passed need not be known so well; phi is a large number.
+  const double share = std::exp(std::clamp(start.log() - log_length - top, 0.0, 14.0));
+  const double rounding = 4 * std::numeric_limits<double>::epsilon() * std::abs(top);
+  return {phi, log_length + first, log_length + last, inside <= top + 1,
+          std::max(accuracy * share, rounding)};
 }
 
 void Stepper::prepare_dense(const Flow& flow, const Time& start, double log_unit) {
@@ -265,7 +336,8 @@ void Stepper::interpolate(double theta, std::span<double> out) const {
 
 void Stepper::accept(std::vector<double>& state) {
   std::swap(state, next_);
-  drift_known_ = tableau_.first_same_as_last;
+  drift_known_ = tableau_.first_same_as_last && log_slowness_.empty();
+  first_speed_ = 0;
   if (drift_known_) std::swap(stage_[0], stage_[tableau_.stages() - 1]);
 }
 

@@ -2,6 +2,9 @@
 // and the drift there is tangent, so the ambient method keeps its order on the sphere. Memory:
 // one state and the stages that are needed at the same time (Tableau::places). Stage updates are
 // fused: one pass over memory for each stage.
+//
+// A step is one of time, dx/dt = v, or one of displacement, dx/ds = v / |v| with |v| the length
+// over all coordinates; then clock() tells the time (clock.hpp).
 #pragma once
 
 #include <functional>
@@ -10,6 +13,7 @@
 #include <vector>
 
 #include "attractor/base/random.hpp"
+#include "attractor/flow/clock.hpp"
 #include "attractor/flow/flow.hpp"
 #include "attractor/flow/tableau.hpp"
 
@@ -34,6 +38,11 @@ class Stages {
   std::vector<std::vector<double>> arrays_;
 };
 
+/// A point's direction of motion v / |v|; returns ln dt/ds = -ln |v|. `unit` is a guess of it. NaN
+/// where nothing moves.
+double direction(const Flow& flow, std::span<const double> point, double unit,
+                 std::span<double> out);
+
 class Stepper {
  public:
   explicit Stepper(Tableau tableau, const Noise& noise = {});
@@ -47,7 +56,17 @@ class Stepper {
   std::optional<double> attempt(const Flow& flow, const Time& start, std::span<const double> state,
                                 double h, double log_unit, const std::function<bool()>& stop = {},
                                 std::uint64_t step = 0);
+  /// The same of a step of displacement, for flows that are autonomous and without noise and
+  /// methods with dense output whose last stage sits at the result. `log_unit`: where the speed at
+  /// the beginning is in range.
+  std::optional<double> attempt_way(const Flow& flow, std::span<const double> state, double length,
+                                    double log_unit, const std::function<bool()>& stop = {});
   std::span<const double> next() const { return next_; }
+  /// The clock of the last attempt, after prepare_dense(), that began at `start`: `accuracy` is
+  /// that of the logarithm of the time at its end. A step of displacement costs it some drifts.
+  Clock clock(const Flow& flow, const Time& start, double accuracy) const;
+  /// The unit of time in which the speed at the end of a step of displacement is 1.
+  double unit_at_end() const { return log_slowness_[tableau_.stages() - 1]; }
   /// What interpolation needs beyond the stages of the step, where the method has such.
   void prepare_dense(const Flow& flow, const Time& start, double log_unit);
 
@@ -67,6 +86,9 @@ class Stepper {
   std::size_t evaluations() const { return evaluations_; }
 
  private:
+  void begin(const Flow& flow, std::span<const double> state, double h);
+  bool stages(const Flow& flow, const Time& start, double log_unit,
+              const std::function<bool()>& stop);
   void combine(const std::vector<double>& weights, std::size_t begin, std::size_t end,
                double* out) const;
   void move_by(const std::vector<double>& weights, std::span<double> out) const;
@@ -84,12 +106,14 @@ class Stepper {
   Stages stage_;
   std::vector<double> next_;
   bool drift_known_ = false;
+  double first_speed_ = 0;  // what the drift of the first stage was divided by; 0: nothing
   std::size_t evaluations_ = 0;
   // The last attempt.
   const Space* space_ = nullptr;
   std::span<const double> from_;
   double h_ = 0;
   std::vector<double> clock_;  // the step of each point, where noise is multiplicative; else empty
+  std::vector<double> log_slowness_;  // ln dt/ds at the stages so far of a step of displacement
 };
 
 }  // namespace attractor::flow

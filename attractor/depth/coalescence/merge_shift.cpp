@@ -9,6 +9,8 @@
 namespace attractor::depth {
 namespace {
 
+constexpr double kShiftedTime = 1e-9;  // accuracy of the time of a step, relative
+
 /// Members of one group before it is replaced.
 struct Members {
   std::vector<double> mean;  // velocity
@@ -64,14 +66,26 @@ double doubted(std::uint32_t token, std::size_t event) {
   return (mixed >> 40 & 1) != 0 ? 3 : 1;
 }
 
-/// The delay in another unit of time, with the speeds in that unit.
+/// e^log, as far as it can be held.
+double held_exp(double log) { return std::exp(std::clamp(log, -690.0, 690.0)); }
+
+/// The delay with the speeds of `velocity`, which is per e^log_unit, in the longer one of both
+/// units of time: what is short in it may vanish.
 void set_speed(TokenGroups::Delay& delay, std::span<const double> velocity, std::size_t dim,
                double log_unit) {
-  delay.time *= std::exp(std::clamp(delay.log_unit - log_unit, -690.0, 690.0));
-  delay.log_unit = log_unit;
+  const double unit = delay.time == 0 ? log_unit : std::max(delay.log_unit, log_unit);
+  if (delay.time != 0) delay.time *= std::exp(delay.log_unit - unit);
+  delay.log_unit = unit;
   delay.speed = 0;
   for (std::size_t k = 0; k < velocity.size(); k += dim)
     delay.speed = std::max(delay.speed, norm(velocity.subspan(k, dim)));
+  delay.speed *= held_exp(unit - log_unit);
+}
+
+/// `time` e^log_unit more.
+void prolong(TokenGroups::Delay& delay, double time, double log_unit) {
+  const double more = time * held_exp(log_unit - delay.log_unit);
+  if (std::isfinite(delay.time + more)) delay.time += more;
 }
 
 }  // namespace
@@ -138,12 +152,13 @@ void split_off_delay(TokenFlow& flow, const flow::Stretch& stretch) {
   std::vector<double>& shift = flow.groups().shift();
   TokenGroups::Delay& delay = flow.groups().delay();
   std::vector<double> velocity(shift.size());
-  flow.drift(stretch.after, stretch.log_unit, velocity);
-  set_speed(delay, velocity, dim, stretch.log_unit);
+  const double unit = stretch.way ? stretch.way->unit_after : stretch.log_unit;
+  flow.drift(stretch.after, unit, velocity);
+  set_speed(delay, velocity, dim, unit);
   const double squared = dot(velocity, velocity);
   const double along = squared > 1e-280 ? dot(shift, velocity) / squared : 0;
   if (!std::isfinite(delay.time + along)) return;
-  delay.time += along;
+  prolong(delay, along, unit);
   for (std::size_t k = 0; k < shift.size(); ++k) shift[k] -= along * velocity[k];
   // Linear growth means nothing beyond the size of the sphere.
   for (std::size_t k = 0; k < shift.size(); k += dim) {
@@ -175,8 +190,16 @@ void carry_shift(TokenFlow& flow, const Attention& attention, const flow::Stretc
   for (std::size_t s = 0; s < count; ++s)
     flow.space().retract(std::span(moved).subspan(s * dim, dim));
   stepper.restart();
-  const auto error = stepper.attempt(flow, stretch.start, moved, stretch.h, stretch.log_unit);
+  const auto error =
+      stretch.way ? stepper.attempt_way(flow, moved, stretch.way->length, stretch.way->unit_before)
+                  : stepper.attempt(flow, stretch.start, moved, stretch.h, stretch.log_unit);
   if (!error || std::isnan(*error)) return;
+  if (stretch.way) {  // the same way takes another time
+    stepper.prepare_dense(flow, stretch.start, stretch.log_unit);
+    const flow::Clock clock = stepper.clock(flow, stretch.start, kShiftedTime);
+    const double longer = clock.time() * held_exp(clock.log_unit() - stretch.log_unit) - stretch.h;
+    prolong(flow.groups().delay(), -longer / scale, stretch.log_unit);
+  }
   for (std::size_t k = 0; k < shift.size(); ++k)
     shift[k] = (stepper.next()[k] - stretch.after[k]) / scale;
   split_off_delay(flow, stretch);

@@ -92,10 +92,9 @@ ObservedFlow::ObservedFlow(const FlowSetup& p, std::size_t tokens, std::size_t d
 }
 
 std::vector<double> ObservedFlow::tokens_at(const flow::Step& step, double theta) {
-  const flow::Stretch stretch = step.stretch();
   std::vector<double> state(step.after.size());
-  stretch.at(theta, state);
-  flow().carry(stretch, theta);
+  step.state_at(theta, state);
+  flow().carry(step.stretch(), step.clock.share(theta));
   return groups().expand(state);
 }
 
