@@ -23,8 +23,9 @@ TEST(Clock, IntegratesASteepExponential) {
     for (const double theta : {0.0, 1e-3, 0.2, 0.7, 1.0}) {
       const double share = passed(theta) / passed(1);
       EXPECT_NEAR(clock.share(theta), share, 1e-12) << slope << " " << theta;
-      if (share > 1e-8 && share < 1 - 1e-8)
+      if (share > 1e-8 && share < 1 - 1e-8) {
         EXPECT_NEAR(clock.theta(clock.share(theta)), theta, 1e-12) << slope;
+      }
     }
   }
 }

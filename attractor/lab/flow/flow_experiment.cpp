@@ -218,13 +218,13 @@ class FlowRun::Experiment {
     const std::span<const double> state = whole(mine);
     if (silent()) return;
     const std::size_t now = model_.groups().masses().size();
-    if (!budget_.allows(now, progress_.steps + progress_.rejected, record_.series)) return;
     const std::size_t before =
         record_.series.empty() ? count_
                                : static_cast<std::size_t>(record_.series.back().distinct_tokens);
     const std::size_t output =
         plan_.output_every_step ? record_.series.size() : progress_.next_output;
     const bool keep = choice_.wants(output, record_.snapshots.size(), before, now);
+    if (!keep && !budget_.allows(now, progress_.steps + progress_.rejected, record_.series)) return;
     choice_.thin(record_.series.size(), record_.snapshots);
     std::vector<double> storage;
     const std::span<const double> shape = model_.whole().directions(state, storage);

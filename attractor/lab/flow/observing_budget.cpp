@@ -10,10 +10,10 @@ namespace {
 // Everything that is measured of a state, in velocities of the engine that moves it, by processor
 // time (docs/decisions/engines.md).
 double cost_in_velocities(std::string_view engine) {
-  if (engine == "circle") return 60;
-  if (engine == "sphere") return 12;
-  if (engine == "moments") return 400;  // pairs and close tokens are searched for
-  return 6;
+  if (engine == "circle" || engine == "sphere") return 100;  // close pairs are counted one by one
+  if (engine == "clumps") return 50;
+  if (engine == "moments") return 20;
+  return 4;
 }
 
 }  // namespace

@@ -4,8 +4,9 @@
 //
 //   cost (measured so far + 1) <= kObservingShare * velocities so far,
 //
-// cost in velocities of the engine; the start and the end always. It is a function of counts alone:
-// runs that were interrupted, on any number of threads or any machine, measure at the same times.
+// cost in velocities of the engine; the start, the end and every snapshot always. It is a function
+// of counts alone: runs that were interrupted, on any number of threads or any machine, measure at
+// the same times.
 #pragma once
 
 #include <cstddef>

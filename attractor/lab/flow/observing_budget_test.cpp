@@ -26,7 +26,7 @@ TEST(ObservingBudget, NeverLimitsFewTokensNorWhatWasAskedFor) {
 
 // Whatever the number of steps, what has been measured beside the start costs at most its share.
 TEST(ObservingBudget, KeepsItsShare) {
-  constexpr double kStages = 7, kCost = 6;  // Dormand and Prince; dense rows
+  constexpr double kStages = 7, kCost = 4;  // Dormand and Prince; dense rows
   const ObservingBudget budget({}, "dense");
   std::vector<observe::Observation> series;
   for (std::uint64_t steps = 0; steps < 2000; ++steps) {
@@ -47,6 +47,7 @@ TEST(ObservingBudget, OfARunLeavesTheStartTheEndAndSomeBetween) {
       {.beta = 2, .tokens = 4200, .dim = 3, .time = 1, .tolerance = 1e-3, .outputs = 5}, {});
   EXPECT_EQ(few.outputs, 101U);
   EXPECT_LT(few.series.size(), 60U);
+  EXPECT_GE(few.series.size(), 9U);  // the snapshots
   EXPECT_EQ(few.series.front().time, 0);
   EXPECT_EQ(few.series.back().time, 1);
   EXPECT_EQ(all.series.size(), 6U);
