@@ -102,7 +102,9 @@ TEST(Metastable, MergersConverge) {
     for (std::size_t k = 0; k < r.log_times.size(); ++k)
       error = std::max(error, std::abs(run.log_times[k] - r.log_times[k]));
     EXPECT_LE(error, std::max(r.beta * tolerance, 1e-10 * r.log_times.back()));
-    if (before > 0) EXPECT_LT(error, std::max(before / 5, 1e-10 * r.log_times.back()));
+    if (before > 0) {
+      EXPECT_LT(error, std::max(before / 5, 1e-10 * r.log_times.back()));
+    }
     before = error;
   }
 }
