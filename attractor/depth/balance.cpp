@@ -15,8 +15,10 @@ namespace {
 /// ln of a sum of exponentials that come one by one.
 class LogSum {
  public:
+  /// So small beside the largest one that a double does not feel it.
+  bool lost(double log) const { return log < top_ - 37.5; }
   void add(double log) {
-    if (log == -kInfinity) return;
+    if (log == -kInfinity || lost(log)) return;
     if (log > top_) {
       sum_ = sum_ * std::exp(top_ - log) + 1;
       top_ = log;
@@ -43,8 +45,8 @@ std::vector<double> image(const std::vector<double>& matrix, std::span<const dou
 struct Pulls {
   const Attention& attention;
   std::span<const double> state, masses;
-  double log_total;
-  std::vector<double> queries, keys, values;
+  double log_total, log_longest;  // the latter of what two values differ by at most
+  std::vector<double> queries, keys, values, log_masses;
 
   std::span<const double> row(std::span<const double> of, std::size_t i) const {
     return of.subspan(i * attention.dim, attention.dim);
@@ -60,8 +62,9 @@ struct Pulls {
   double log_pull(std::size_t i) const {
     LogSum partition, pull;
     for (std::size_t j = 0; j < masses.size(); ++j) {
-      const double log = std::log(masses[j]) + logit(i, j);
+      const double log = log_masses[j] + logit(i, j);
       partition.add(log);
+      if (pull.lost(log + log_longest)) continue;
       const double way = std::sqrt(squared_distance(row(values, i), row(values, j)));
       if (j != i) pull.add(log + std::log(way));
     }
@@ -83,13 +86,15 @@ flow::Balance balance_of(const Attention& attention, std::span<const double> sta
                          std::span<const double> masses, double total,
                          std::span<const double> drift, double log_unit) {
   const std::size_t dim = attention.dim, n = masses.size();
-  Pulls pulls{attention,
-              state,
-              masses,
-              std::log(total),
-              image(attention.query, state, dim),
-              image(attention.key, state, dim),
-              image(attention.value, state, dim)};
+  Pulls pulls{.attention = attention,
+              .state = state,
+              .masses = masses,
+              .log_total = std::log(total),
+              .log_longest = 0,
+              .queries = image(attention.query, state, dim),
+              .keys = image(attention.key, state, dim),
+              .values = image(attention.value, state, dim),
+              .log_masses = std::vector<double>(n)};
   double fastest = 0, longest = 0;
   for (std::size_t i = 0; i < n; ++i) {
     fastest = std::max(fastest, norm(drift.subspan(i * dim, dim)));
@@ -97,6 +102,8 @@ flow::Balance balance_of(const Attention& attention, std::span<const double> sta
   }
   const double possible = std::exp(std::min(700.0, log_unit - natural_log_unit(attention)));
   if (fastest > 1e-3 * longest * possible) return {};
+  pulls.log_longest = std::log(2 * longest);
+  for (std::size_t i = 0; i < n; ++i) pulls.log_masses[i] = std::log(masses[i]);
   std::vector<double> pull(n);
   parallel_for(n, 16, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) pull[i] = std::exp(pulls.log_pull(i) + log_unit);

@@ -47,24 +47,40 @@ struct Times {
   double beta, collapse = kNan, log_merge = kNan;  // T_1, ln T_2
 };
 
+/// When a step passes the width e^{-beta/2}, by its dense output; NaN if it does not. It may be a
+/// wait of clusters, of which the last of shrinking is the very beginning.
+double collapse_time(const flow::Step& step, depth::AttentionFlow& tokens, double beta) {
+  std::vector<double> state(step.after.size());
+  const auto excess = [&](double share) {
+    step.state_at(step.clock.theta(share), state);
+    tokens.carry(step.stretch(), share);
+    return log_width(tokens, state) + beta / 2;
+  };
+  double low = 0, high = 1, end = excess(high);
+  if (end > 0) return kNan;
+  double start = excess(low);
+  // Widths fall like e^{-t}: linear in ln, but for the digits that a long way leaves.
+  for (int k = 0; k < 200 && high - low > 1e-15 * high; ++k) {
+    double middle = low + (high - low) * start / (start - end);
+    if (k % 3 == 2 || !(middle > low && middle < high)) middle = (low + high) / 2;
+    const double value = excess(middle);
+    (value > 0 ? low : high) = middle;
+    (value > 0 ? start : end) = value;
+  }
+  return step.start.after(high * step.h, step.log_unit).value();
+}
+
 Times times_of(double beta, const Effort& effort) {
   flow::Progress progress{.state = cap_tokens(width(beta))};
   depth::AttentionFlow tokens({.beta = beta, .dim = 3}, kCaps * kCapTokens, kRadius);
   observe::MergeTree tree(kCaps * kCapTokens, 3, std::sqrt(2 * (1 - meanfield::kMergeCosine)));
   tree.start(progress.time, progress.state, tokens.groups().owner());
   Times times{.beta = beta};
-  double last_time = 0, last_width = std::log(std::sin(width(beta)));
   flow::Hooks hooks;
   hooks.stop = [&] { return effort.context.stopped() || tree.clusters() < kCaps; };
-  hooks.step = [&](const flow::Step& step) { tree.watch(step, tokens.groups().owner()); };
-  hooks.safe_point = [&](const flow::Progress& p) {
-    if (!std::isnan(times.collapse)) return;
-    const double now = p.time.value(), reached = log_width(tokens, p.state);
-    // Between steps widths fall like e^{-t}: linear in ln.
-    if (reached <= -beta / 2)
-      times.collapse =
-          last_time + (now - last_time) * (last_width + beta / 2) / (last_width - reached);
-    last_time = now, last_width = reached;
+  hooks.step = [&](const flow::Step& step) {
+    if (std::isnan(times.collapse)) times.collapse = collapse_time(step, tokens, beta);
+    tree.watch(step, tokens.groups().owner());
   };
   flow::run(tokens, flow::dormand_prince(), {.tolerance = kTolerance}, progress, hooks);
   if (tree.clusters() < kCaps) times.log_merge = tree.merges().back().time.log();

@@ -60,16 +60,21 @@ double share_to_end(const flow::Step& step, std::span<double> tokens) {
   return high;
 }
 
-/// The running clock over a share of a step, by Simpson's rule.
-double running_time(const flow::Step& step, double share, double beta, std::span<double> tokens) {
+/// The running clock over a share of a step, by Simpson's rule. In a step of displacement
+/// dt = length / |v| d theta, and the speed grows as the clock slows down: what is integrated is
+/// smooth in theta, and errors of the angle cancel.
+double running_time(const flow::Step& step, double share, const flow::Flow& flow, double beta,
+                    std::span<double> tokens) {
   constexpr int kPieces = 8;
-  double sum = 0;
+  std::vector<double> way(tokens.size());
+  double sum = 0, slowness = step.log_unit;
   for (int k = 0; k <= kPieces; ++k) {
-    step.stepper.interpolate(share * k / kPieces, tokens);
+    step.state_at(share * k / kPieces, tokens);
+    if (step.way) slowness = flow::direction(flow, tokens, slowness, way);
     const double weight = k == 0 || k == kPieces ? 1 : k % 2 == 1 ? 4 : 2;
-    sum += weight * std::exp(step.log_unit - beta * gap(tokens));
+    sum += weight * std::exp(slowness - beta * gap(tokens));
   }
-  return sum * share * step.h / (3 * kPieces);
+  return sum * share * (step.way ? step.way->length : step.h) / (3 * kPieces);
 }
 
 Way follow(const std::vector<double>& angles, double beta, const Effort& effort) {
@@ -86,7 +91,7 @@ Way follow(const std::vector<double>& angles, double beta, const Effort& effort)
     std::vector<double> now(step.before.size());
     const double share = share_to_end(step, now);
     there = share < 1;
-    way.running.push_back(way.running.back() + running_time(step, share, beta, now));
+    way.running.push_back(way.running.back() + running_time(step, share, tokens, beta, now));
     way.frozen.push_back(std::exp(step.at(share).log() - beta * gap(start)));
     way.angle.push_back(2 * std::asin(std::sqrt(gap(now) / 2)));
     if (angles.size() == 3)

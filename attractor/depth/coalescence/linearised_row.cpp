@@ -26,7 +26,8 @@ void multiply(const std::vector<double>& matrix, std::span<const double> x, std:
   for (std::size_t a = 0; a < dim; ++a) out[a] = dot(std::span(matrix).subspan(a * dim, dim), x);
 }
 
-double capped_exp(double log) { return std::exp(std::min(log, 690.0)); }
+/// Most are 0 at large beta, which exp() is slow to find.
+double capped_exp(double log) { return log < -746 ? 0 : std::exp(std::min(log, 690.0)); }
 
 }  // namespace
 
@@ -46,7 +47,7 @@ std::span<const double> LinearisedRow::row(const std::vector<double>& rows, std:
 
 // Of all tokens, relative to the own one.
 struct LinearisedRow::Logits {
-  std::vector<double> logit;
+  std::vector<double> logit, weight;  // the latter m_j e^{logit_j - top}
   double own = 0;
   double top = 0, sum = 0;  // the largest, and sum_j m_j e^{logit_j - top}
 };
@@ -72,7 +73,7 @@ LinearisedRow::Logits LinearisedRow::logits() const {
   const std::size_t dim = attention.dim, count = sources_.masses.size();
   const auto c = sources_.state.subspan(token_ * dim, dim), own_key = row(sources_.keys, token_);
   multiply(attention.query, c, query_);
-  Logits found{.logit = std::vector<double>(count)};
+  Logits found{.logit = std::vector<double>(count), .weight = std::vector<double>(count)};
   found.own = attention.by_distance() ? attention.beta : attention.beta * dot(query_, own_key);
   for (std::size_t j = 0; j < count; ++j) {
     const auto key = row(sources_.keys, j);
@@ -84,8 +85,10 @@ LinearisedRow::Logits LinearisedRow::logits() const {
     found.logit[j] = attention.beta * along;
     found.top = std::max(found.top, found.logit[j]);
   }
-  for (std::size_t j = 0; j < count; ++j)
-    found.sum += sources_.masses[j] * std::exp(found.logit[j] - found.top);
+  for (std::size_t j = 0; j < count; ++j) {
+    found.weight[j] = sources_.masses[j] * capped_exp(found.logit[j] - found.top);
+    found.sum += found.weight[j];
+  }
   return found;
 }
 
@@ -106,8 +109,9 @@ LinearisedRow::Pull LinearisedRow::weigh(const Logits& logits, double log_unit) 
   for (std::size_t j = 0; j < count; ++j) {
     weight[j] = sources_.masses[j] * capped_exp(unit + logits.logit[j]);
     pull.weight += weight[j];
+    const double share = logits.weight[j] / logits.sum;
+    if (weight[j] == 0 && share == 0) continue;  // not felt, as lengths of 0 say below
     const auto key = row(sources_.keys, j), value = row(sources_.values, j);
-    const double share = sources_.masses[j] * std::exp(logits.logit[j] - logits.top) / logits.sum;
     double keys = 0, values = 0;
     for (std::size_t a = 0; a < dim; ++a) {
       const double dk = key[a] - (near_ ? own_key[a] : 0), dv = value[a] - own_value[a];
