@@ -19,6 +19,8 @@ namespace attractor::depth {
 namespace {
 
 constexpr std::size_t kFewestClumped = 64;  // fewer tokens are quicker than looking for clumps
+// Weights of clumps are not lifted: in slower units those that vanish (e^-700) could matter.
+constexpr double kMostClumpLift = 300;
 
 }  // namespace
 
@@ -43,7 +45,7 @@ void AttentionFlow::output(std::span<const double> state, double log_unit, bool 
                            std::span<double> out) const {
   assert(state.size() == groups_.count() * attention_.dim);
   clump_error_ = 0;
-  by_clumps_ = log_unit == log_unit_ && sum_clumps(state, out);
+  by_clumps_ = log_unit - log_unit_ <= kMostClumpLift && sum_clumps(state, out);
   if (!by_clumps_)
     attend(attention_, state, groups_.masses(),
            {.pull_place = out, .lift = log_unit - log_unit_, .precision = precision_}, sums_);
