@@ -10,7 +10,7 @@ namespace attractor {
 namespace {
 
 constexpr std::size_t kSmall = 256;  // tokens of a circle: below, order is not worth while
-constexpr auto kNone = std::numeric_limits<std::uint32_t>::max();
+constexpr auto kUnlabelled = std::numeric_limits<std::uint32_t>::max();
 
 }  // namespace
 
@@ -29,10 +29,10 @@ Components components_on_circle(const CircleOrder& order, std::span<const double
   }
   const bool around = pieces > 1 && linked(n - 1);  // the last piece goes on as the first
   Components found{std::vector<std::uint32_t>(n), 0};
-  std::vector<std::uint32_t> label(pieces, kNone);
+  std::vector<std::uint32_t> label(pieces, kUnlabelled);
   for (std::size_t i = 0; i < n; ++i) {
     std::uint32_t& own = label[around && piece[i] == pieces - 1 ? 0 : piece[i]];
-    if (own == kNone) own = static_cast<std::uint32_t>(found.count++);
+    if (own == kUnlabelled) own = static_cast<std::uint32_t>(found.count++);
     found.label[i] = own;
   }
   return found;
