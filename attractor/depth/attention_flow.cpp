@@ -19,6 +19,8 @@ namespace attractor::depth {
 namespace {
 
 constexpr std::size_t kFewestClumped = 64;  // fewer tokens are quicker than looking for clumps
+// Weights of clumps are not lifted: in slower units those that vanish (e^-700) could matter.
+constexpr double kMostClumpLift = 300;
 
 }  // namespace
 
@@ -43,7 +45,8 @@ void AttentionFlow::output(std::span<const double> state, double log_unit, bool 
                            std::span<double> out) const {
   assert(state.size() == groups_.count() * attention_.dim);
   clump_error_ = 0;
-  if (log_unit != log_unit_ || !sum_clumps(state, out))
+  by_clumps_ = log_unit - log_unit_ <= kMostClumpLift && sum_clumps(state, out);
+  if (!by_clumps_)
     attend(attention_, state, groups_.masses(),
            {.pull_place = out, .lift = log_unit - log_unit_, .precision = precision_}, sums_);
   attention_output(attended(state, out), log_unit, tangent, out);
@@ -118,6 +121,10 @@ void AttentionFlow::carry(const flow::Stretch& stretch, double theta) {
 }
 
 void AttentionFlow::advance(const flow::Stretch& stretch) {
+  if (clump_accuracy_ > 0 && !stretch.after.empty()) {  // a step, not a rest
+    if (!by_clumps_) ++clump_history_.steps_by_rows;
+    clump_history_.error = std::max(clump_history_.error, clump_error_);
+  }
   if (!groups_.has_offsets()) return;
   carry_offsets(attention_, stretch, 1, groups_);
   growing_.assign(groups_.count(), false);

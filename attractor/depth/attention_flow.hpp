@@ -26,6 +26,7 @@
 
 #include "attractor/attention/attention.hpp"
 #include "attractor/depth/attention_output.hpp"
+#include "attractor/depth/clumps/clump_history.hpp"
 #include "attractor/depth/clumps/clump_partition.hpp"
 #include "attractor/depth/token_flow.hpp"
 #include "attractor/flow/flow.hpp"
@@ -61,6 +62,8 @@ class AttentionFlow final : public TokenFlow {
   void set_clumps(double accuracy) { clump_accuracy_ = accuracy; }
   /// Clumps of the present state; 0: rows of all pairs.
   std::size_t clumps() const { return partition_.count(); }
+  const ClumpHistory& clump_history() const { return clump_history_; }
+  void set_clump_history(const ClumpHistory& history) { clump_history_ = history; }
   Precision precision() const { return precision_; }
 
   std::string_view engine() const override { return clump_accuracy_ > 0 ? "clumps" : "dense"; }
@@ -85,7 +88,9 @@ class AttentionFlow final : public TokenFlow {
   double clump_accuracy_ = 0;       // 0: no clumps
   ClumpPartition partition_;        // of the present state
   mutable double clump_error_ = 0;  // of the last drift
-  std::vector<bool> growing_;       // in the last step, the offsets below each token
+  mutable bool by_clumps_ = false;  // the last drift was summed
+  ClumpHistory clump_history_;
+  std::vector<bool> growing_;  // in the last step, the offsets below each token
   flow::Stepper shadow_{flow::dormand_prince()};
   mutable AttentionSums sums_;  // scratch, reused between evaluations
 };

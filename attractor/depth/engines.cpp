@@ -50,7 +50,7 @@ double moments_over_dense(const EngineTask& task) {
 Engine fastest(const EngineTask& task) {
   const Engine linear = linear_engine(task.dim);
   const bool worth = linear == Engine::moments ? moments_over_dense(task) < 0.5 : can(linear, task);
-  return worth ? linear : task.exact ? Engine::clumps : Engine::dense;
+  return worth ? linear : Engine::dense;
 }
 
 std::optional<Engine> choose(const EngineTask& task, std::optional<Engine> asked) {
@@ -59,9 +59,8 @@ std::optional<Engine> choose(const EngineTask& task, std::optional<Engine> asked
   EngineTask large = task;
   large.tokens = std::max(task.tokens, kManyTokens);
   if (asked) return can(*asked, large) ? *asked : Engine::dense;
-  if (task.tokens < kManyTokens) return Engine::dense;
-  if (task.worthy && task.ends) return fastest(large);
-  return task.exact ? Engine::clumps : Engine::dense;
+  if (task.tokens < kManyTokens || !task.worthy || !task.ends) return Engine::dense;
+  return fastest(large);
 }
 
 }  // namespace attractor::depth

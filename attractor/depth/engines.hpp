@@ -30,7 +30,7 @@ struct EngineTask {
   bool fields = true;  // identity weights on the sphere, and steps are no layers
   bool ends = true;    // without an end only coalescing tokens come to it: dense and clumps
   bool worthy = true;  // of a field: nothing was asked that only dense rows can do, not too long
-  bool exact = true;   // double precision
+  bool exact = true;   // double precision: clumps
 };
 
 /// The engine in O(n) of this dimension.
@@ -39,8 +39,8 @@ Engine linear_engine(std::size_t dim);
 bool can(Engine engine, const EngineTask& task);
 /// Time of a velocity by moments over that by dense rows; infinity where moments cannot do it.
 double moments_over_dense(const EngineTask& task);
-/// For very many tokens: linear_engine() where it can, and saves half the time; else clumps, which
-/// are dense rows while there are none.
+/// For very many tokens: linear_engine() where it can, and saves half the time; else dense rows.
+/// Clumps have to be asked for, until the model of their cost is fitted (clump_partition.hpp).
 Engine fastest(const EngineTask& task);
 /// The engine asked for where it can do the task, dense rows where it cannot; nothing asked: the
 /// fastest for many tokens, dense for few. None: layers.

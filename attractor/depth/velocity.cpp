@@ -38,9 +38,9 @@ Engine engine_for(const VelocityTask& task, std::size_t tokens) {
                   name(*task.engine), tokens, a.beta, a.dim, task.accuracy));
 }
 
-/// Rows of all pairs, or of clumps where they save time.
-void row_velocity(const VelocityTask& task, Engine engine, std::span<const double> tokens,
-                  std::span<const double> masses, std::span<double> out) {
+/// Rows of all pairs, or of clumps where they save time. Returns what was summed.
+Engine row_velocity(const VelocityTask& task, Engine engine, std::span<const double> tokens,
+                    std::span<const double> masses, std::span<double> out) {
   const Attention& attention = task.attention;
   const std::unique_ptr<Space> space = space_of(attention);
   AttentionSums sums;
@@ -63,6 +63,7 @@ void row_velocity(const VelocityTask& task, Engine engine, std::span<const doubl
   double total = 0;
   for (const double m : masses) total += m;
   attention_output({attention, *space, tokens, masses, sums, out, total}, task.log_unit, true, out);
+  return summed ? Engine::clumps : Engine::dense;
 }
 
 template <class Flow>
@@ -90,8 +91,7 @@ Engine velocity(const VelocityTask& task, std::span<const double> tokens,
   switch (engine) {
     case Engine::dense:
     case Engine::clumps:
-      row_velocity(task, engine, tokens, masses, out);
-      break;
+      return row_velocity(task, engine, tokens, masses, out);
     case Engine::circle:
       field_velocity<ChordFlow>(task, tokens, masses, out);
       break;

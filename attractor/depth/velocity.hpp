@@ -24,7 +24,8 @@ struct VelocityTask {
 };
 
 /// tokens, out: n x dim; on the sphere tokens have length 1. masses: n positive numbers, or none
-/// for equal ones. Returns the engine that was taken; throws Error if the one asked for cannot.
+/// for equal ones. Returns the engine that summed (dense where clumps
+/// would have taken longer); throws Error if the one asked for cannot.
 Engine velocity(const VelocityTask& task, std::span<const double> tokens,
                 std::span<const double> masses, std::span<double> out);
 

@@ -87,6 +87,7 @@ class CheckpointReader {
     return count;
   }
   flow::Progress get_progress();
+  bool at_end() const { return rest_.empty(); }
   /// Nothing is left.
   void finish() const;
 

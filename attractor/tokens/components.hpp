@@ -1,6 +1,6 @@
 // Connected components of tokens: i and j are linked when |x_i - x_j| <= radius (chord length). A
-// chain of tokens is one component. Tokens are put into cells of that size, so the cost is O(n) for
-// spread or collapsed tokens and never needs n^2 memory.
+// chain of tokens is one component. By a tree of boxes (linked_boxes.hpp): about n log n for
+// spread, clumped or collapsed tokens, and memory for their copy.
 #pragma once
 
 #include <cstddef>

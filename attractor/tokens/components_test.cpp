@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attractor/base/random.hpp"
+#include "attractor/base/threads.hpp"
 
 namespace attractor {
 namespace {
@@ -125,6 +126,53 @@ TEST(TokenComponents, TokensOnALatticeOfThatSpacingAreLinked) {
     }
     expect_like_brute_force(tokens, 2, spacing);
   }
+}
+
+// What boxes are bad at: balls about as wide as the radius, or many times, that touch or almost do;
+// chains with links just short of the radius and just beyond it; copies; all in one cloud.
+std::vector<double> adversarial(std::size_t dim, double size, double apart) {
+  const Stream stream(dim * 100 + static_cast<std::uint64_t>(100 * size + apart), "boxes");
+  std::vector<double> tokens, centre(dim), way(dim);
+  const auto unit = [&](std::uint64_t number, std::vector<double>& x) {
+    stream.normals(number, x);
+    double squares = 0;
+    for (const double c : x) squares += c * c;
+    for (double& c : x) c /= std::sqrt(squares);
+  };
+  const auto add = [&](const std::vector<double>& from, double length) {
+    for (std::size_t a = 0; a < dim; ++a) tokens.push_back(from[a] + length * way[a]);
+  };
+  for (std::uint64_t ball = 0; ball < 5; ++ball) {
+    unit(ball, way);
+    for (std::size_t a = 0; a < dim; ++a) centre[a] += apart * way[a];
+    for (std::uint64_t i = 0; i < 90; ++i) {
+      unit(1000 + 100 * ball + i, way);
+      add(centre, size * std::pow(stream.uniform(ball, i), 1.0 / static_cast<double>(dim)));
+    }
+    for (int copy = 0; copy < 20; ++copy) add(centre, 0);
+  }
+  for (const double step : {0.99, 1.01}) {
+    unit(static_cast<std::uint64_t>(step * 1e6), way);
+    for (int link = 0; link < 60; ++link) add(centre, size + 0.9 + step * link);
+  }
+  return tokens;
+}
+
+TEST(TokenComponents, AgreeWithUnionFindWhereBoxesAreNoHelp) {
+  for (const std::size_t dim : {1, 2, 3, 5, 17, 64})
+    for (const double size : {0.1, 0.5, 0.8, 1.5, 6.0})
+      for (const double apart : {0.0, 0.5, 1.2, 2.0, 2.9, 13.5})
+        expect_like_brute_force(adversarial(dim, size, apart), dim, 1);
+}
+
+TEST(TokenComponents, AreTheSameForAnyNumberOfThreads) {
+  const std::vector<double> tokens = scattered(3000, 5, true);
+  set_threads(1);
+  const Components one = components(tokens, 5, 0.2);
+  set_threads(3);
+  EXPECT_EQ(components(tokens, 5, 0.2).label, one.label);
+  set_threads(0);
+  EXPECT_GT(one.count, 100U);
 }
 
 TEST(TokenComponents, AChainIsOneComponent) {

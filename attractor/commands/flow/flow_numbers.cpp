@@ -193,6 +193,7 @@ Json flow_values(const FlowRecord& r) {
   json["solver_time"] = number(r.solver_time.value());
   json["log10_solver_time"] = number(log10_of(r.solver_time));
   json["engine"] = r.engine;
+  if (r.engine == "clumps") json["steps_by_rows"] = r.steps_by_rows;
   json["velocity_error"] = number(r.velocity_error);
   json["tolerance_used"] =
       is_adaptive(r.setup) ? Json(std::max(r.setup.tolerance, r.loosened)) : Json();

@@ -79,6 +79,9 @@ std::string words(const FlowRecord& r, const std::optional<Verification>& verifi
                 r.merges.empty() ? "" : "last at t = " + plain_words(r.merges.back().time));
   text += row("merge error", fmt::format("{:.2g}", r.merge_error),
               "what coalescence may shift a token");
+  if (r.engine == "clumps" && r.steps > 0)
+    text += row("sums over clumps", fmt::format("{} steps", r.steps - r.steps_by_rows),
+                fmt::format("of {}; rows of all pairs were quicker in the others", r.steps));
   if (r.loosened > 0)
     text +=
         row("tolerance", fmt::format("{:.2g}", r.loosened), "not as asked: velocities err by that");

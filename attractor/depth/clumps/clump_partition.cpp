@@ -99,7 +99,8 @@ double sampled_cost(const ClumpTask& task, std::span<const double> sample, std::
 
 }  // namespace
 
-// Measured on an Intel Sapphire Rapids core at d = 4, 16, 64, 512 (docs/decisions/engines.md).
+// Not fitted: of fifty clumps in d = 64 it says a third of what was measured. So auto never takes
+// clumps (docs/decisions/engines.md).
 double dense_cost(std::size_t tokens, std::size_t dim) {
   const auto n = static_cast<double>(tokens);
   return n * n * (0.4 + 0.06 * static_cast<double>(dim));

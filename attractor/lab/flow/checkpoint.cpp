@@ -18,8 +18,8 @@ std::vector<double> row(const observe::Observation& o) {
 }  // namespace
 
 CheckpointView view(const Checkpoint& c) {
-  return {c.command,      c.progress, c.owner,  c.labels, c.order,    c.layer_status,
-          c.coalescences, c.book,     c.merges, c.series, c.snapshots};
+  return {c.command, c.progress,     c.owner, c.labels, c.order,  c.layer_status,
+          c.clumps,  c.coalescences, c.book,  c.merges, c.series, c.snapshots};
 }
 
 void save(const CheckpointView& view, CheckpointStore& store) {
@@ -54,6 +54,10 @@ void save(const CheckpointView& view, CheckpointStore& store) {
     out.put_all(std::span<const std::uint32_t>(snapshot.clusters));
     out.put_all(std::span<const double>(snapshot.cosine_histogram));
     out.put_all(std::span<const double>(snapshot.norms));
+  }
+  if (view.clumps != depth::ClumpHistory{}) {
+    out.put(view.clumps.steps_by_rows);
+    out.put(view.clumps.error);
   }
   out.commit();
 }
@@ -97,6 +101,10 @@ Checkpoint parse_checkpoint(std::string_view bytes, const std::string& name) {
     snapshot.cosine_histogram = in.get_all<double>();
     snapshot.norms = in.get_all<double>();
     c.snapshots.push_back(std::move(snapshot));
+  }
+  if (!in.at_end()) {
+    c.clumps.steps_by_rows = in.get<std::uint64_t>();
+    c.clumps.error = in.get<double>();
   }
   in.finish();
   return c;

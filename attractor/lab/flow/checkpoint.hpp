@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attractor/depth/clumps/clump_history.hpp"
 #include "attractor/flow/run.hpp"
 #include "attractor/lab/context.hpp"
 #include "attractor/lab/flow/flow_record.hpp"
@@ -23,6 +24,7 @@ struct Checkpoint {
   std::vector<std::uint32_t> owner, labels;
   std::vector<std::uint32_t> order;  // where the engine keeps each token, if it moves them about
   LayerStatus layer_status = LayerStatus::complete;
+  depth::ClumpHistory clumps;  // last, and only where there is one: older files have none
   std::vector<depth::Coalescence> coalescences;
   depth::TokenGroups::Book book;
   std::vector<observe::Merge> merges;
@@ -36,6 +38,7 @@ struct CheckpointView {
   const flow::Progress& progress;
   std::span<const std::uint32_t> owner, labels, order;
   LayerStatus layer_status;
+  depth::ClumpHistory clumps;
   const std::vector<depth::Coalescence>& coalescences;
   const depth::TokenGroups::Book& book;
   const std::vector<observe::Merge>& merges;

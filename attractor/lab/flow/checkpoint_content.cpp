@@ -54,6 +54,10 @@ class Content {
     require(c_.layer_status == LayerStatus::complete ||
                 c_.layer_status == LayerStatus::sinkhorn_unconverged,
             "has a status of attention that is unknown");
+    require(c_.clumps.steps_by_rows <= c_.progress.steps,
+            "has more steps by rows of all pairs than steps");
+    require(c_.clumps.error >= 0 && std::isfinite(c_.clumps.error),
+            "has an error of sums over clumps that is none");
   }
 
   void require_size(std::size_t have, std::size_t needed, const char* what) const {

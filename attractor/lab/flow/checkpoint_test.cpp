@@ -93,6 +93,7 @@ class FlowCheckpoint : public ::testing::Test {
     c.labels = {0, 1, 1, 0, 1, 2, 2, 3, 3, 3, 0, 1};
     c.order = {3, 1, 2, 0, 11, 5, 6, 7, 8, 10, 9, 4};
     c.layer_status = LayerStatus::sinkhorn_unconverged;
+    c.clumps = {.steps_by_rows = 9, .error = 2.5e-9};
     c.coalescences = {{flow::Time(0.5), 0, 3, 1e-9},
                       {flow::Time(0.75), 1, 4, 2e-9},
                       {flow::Time(1, 900), 0, 10, 3e-300},
@@ -162,6 +163,7 @@ void FlowCheckpoint::expect_same(const Checkpoint& a, const Checkpoint& b) {
   EXPECT_EQ(bits(a.book.numbers), bits(b.book.numbers));
   EXPECT_EQ(a.order, b.order);
   EXPECT_EQ(a.layer_status, b.layer_status);
+  EXPECT_EQ(a.clumps, b.clumps);
   ASSERT_EQ(a.coalescences.size(), b.coalescences.size());
   for (std::size_t k = 0; k < a.coalescences.size(); ++k) {
     expect_same(a.coalescences[k].time, b.coalescences[k].time);

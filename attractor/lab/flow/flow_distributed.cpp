@@ -21,8 +21,7 @@ void check_distributed(const FlowSetup& p, std::size_t tokens, std::size_t dim, 
   if (p.precision != Precision::f64)
     throw Error("precision single runs on one rank; give precision double");
   const depth::Engine engine = engine_of(p, tokens, dim).value_or(depth::Engine::dense);
-  const bool clumps = engine == depth::Engine::clumps && !p.engine;  // ranks share dense rows
-  if (engine != depth::Engine::dense && !clumps)
+  if (engine != depth::Engine::dense)
     throw Error(
         fmt::format("engine {} runs on one rank, not on {}; give engine dense or fewer ranks",
                     name(engine), ranks));

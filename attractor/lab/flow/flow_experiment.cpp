@@ -198,6 +198,7 @@ class FlowRun::Experiment {
     tree_.restore(std::move(saved.merges), std::move(saved.labels));
     model_.flow().restore_order(std::move(saved.order));
     model_.flow().set_status(saved.layer_status);
+    model_.set_clump_history(saved.clumps);
     record_.series = std::move(saved.series);
     record_.snapshots = std::move(saved.snapshots);
   }
@@ -292,8 +293,8 @@ class FlowRun::Experiment {
       const depth::TokenGroups& groups = model_.groups();
       const depth::TokenGroups::Book book = groups.book();
       save({command_, progress, groups.owner(), tree_.labels(), model_.flow().kept_order(),
-            model_.flow().status(), groups.coalescences(), book, tree_.merges(), record_.series,
-            record_.snapshots},
+            model_.flow().status(), model_.clump_history(), groups.coalescences(), book,
+            tree_.merges(), record_.series, record_.snapshots},
            *context_.checkpoints);
     };
     if (!model_.distributed()) return write(progress_);
@@ -340,7 +341,9 @@ class FlowRun::Experiment {
       record_.time = record_.merges.back().time;
     if (record_.status == flow::Status::at_equilibrium) judge_equilibrium();
     record_.layer_status = model_.flow().status();
-    record_.velocity_error = model_.whole().drift_error();
+    const depth::ClumpHistory clumps = model_.clump_history();
+    record_.velocity_error = std::max(model_.whole().drift_error(), clumps.error);
+    record_.steps_by_rows = clumps.steps_by_rows;
     record_.head_entropies = model_.whole().head_entropies(progress_.time, state);
     record_.selected = model_.whole().selected(progress_.time, state);
     record_.weights = model_.first_weights();

@@ -51,7 +51,8 @@ struct FlowRecord {
   double offset_error = 0;           // relative, of distances within coalesced groups
   std::vector<std::uint32_t> owner;  // final group of every token
   std::string engine;
-  double velocity_error = 0;   // of the engine, in the natural unit of time; 0: rounding only
+  std::uint64_t steps_by_rows = 0;  // of engine clumps: where rows of all pairs were quicker
+  double velocity_error = 0;        // of the engine, in the natural unit of time; 0: rounding only
   double loosened = 0;         // the largest tolerance that the engine's error imposed; 0: none
   std::optional<bool> grows;   // at an equilibrium: whether a perturbation grows,
   double log10_growth = kNan;  // and log10 of its rate

@@ -181,7 +181,7 @@ void add_solver(FlowSetup& p, ParameterList& l) {
       "how velocities are summed; circle (d = 2), sphere (d = 3) and moments (d = 3 to 8, "
       "moderate beta): O(n); clumps: over groups of close tokens, dense rows where there are none; "
       "all with identity weights; auto: the first three from 20000 such tokens and up to time "
-      "10000, moments where it takes less than half the time of dense, else from 20000 on clumps");
+      "10000, moments where it takes less than half the time of dense; else dense");
   l.add("accuracy", p.accuracy,
         "circle, sphere, moments: error of a velocity, relative to the largest possible one; "
         "clumps: relative to the pulls on each token; "

@@ -81,14 +81,21 @@ ObservedFlow::ObservedFlow(const FlowSetup& p, std::size_t tokens, std::size_t d
                               .merge_radius = merge_radius,
                               .adaptive = is_adaptive(p)};
   if (asks_fields(p) && setup.engine != p.engine) throw Error(engine_refusal(p, tokens, dim));
-  if (distributed && setup.engine == depth::Engine::clumps) setup.engine = depth::Engine::dense;
   observed_ = setup.engine ? depth::plain_attention(setup.architecture) : energy_attention(p, dim);
   logit_bound_ = observed_.logit_bound();
   if (distributed) whole_ = depth::make_token_flow(setup);
   setup.shared = distributed;
   flow_ = depth::make_token_flow(std::move(setup));
-  plain_ = dynamic_cast<const depth::AttentionFlow*>(&whole());
+  plain_ = dynamic_cast<depth::AttentionFlow*>(&whole());
   layers_ = dynamic_cast<depth::LayerFlow*>(flow_.get());
+}
+
+depth::ClumpHistory ObservedFlow::clump_history() const {
+  return plain_ ? plain_->clump_history() : depth::ClumpHistory{};
+}
+
+void ObservedFlow::set_clump_history(const depth::ClumpHistory& history) {
+  if (plain_) plain_->set_clump_history(history);
 }
 
 std::vector<double> ObservedFlow::tokens_at(const flow::Step& step, double theta) {

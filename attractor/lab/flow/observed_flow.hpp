@@ -39,6 +39,9 @@ class ObservedFlow {
   std::vector<double> tokens_at(const flow::Step& step, double theta);
   /// Members of coalesced groups can be told from their centres.
   bool members_visible() const;
+  /// Of engine clumps; else nothing.
+  depth::ClumpHistory clump_history() const;
+  void set_clump_history(const depth::ClumpHistory& history);
   /// The next time after `now` at which the flow changes (weights redrawn, mix switching), or
   /// `end`.
   flow::Time next_change(const flow::Time& now, const flow::Time& end) const;
@@ -67,10 +70,10 @@ class ObservedFlow {
   std::size_t dim_;
   WeightSource weights_;
   std::unique_ptr<depth::TokenFlow> flow_;
-  std::unique_ptr<depth::TokenFlow> whole_;      // beside a distributed flow: it observes
-  const depth::AttentionFlow* plain_ = nullptr;  // whole(), if it coalesces
-  depth::LayerFlow* layers_ = nullptr;           // flow(), if its weights may be redrawn
-  Attention observed_;                           // what energy and entropy are measured with
+  std::unique_ptr<depth::TokenFlow> whole_;  // beside a distributed flow: it observes
+  depth::AttentionFlow* plain_ = nullptr;    // whole(), if it coalesces
+  depth::LayerFlow* layers_ = nullptr;       // flow(), if its weights may be redrawn
+  Attention observed_;                       // what energy and entropy are measured with
   double logit_bound_ = 0;
 };
 

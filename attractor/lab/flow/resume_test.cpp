@@ -15,6 +15,7 @@
 
 #include "attractor/base/file.hpp"
 #include "attractor/base/random.hpp"
+#include "attractor/base/threads.hpp"
 #include "attractor/files/arrays/npy.hpp"
 #include "attractor/files/checkpoint_file.hpp"
 #include "attractor/files/load_inputs.hpp"
@@ -103,6 +104,8 @@ class ResumeTest : public testing::Test {
       fs::remove(checkpoint());
       EXPECT_EQ(resumed.status, whole.status);
       EXPECT_EQ(resumed.layer_status, whole.layer_status);
+      EXPECT_EQ(resumed.steps_by_rows, whole.steps_by_rows);
+      EXPECT_EQ(resumed.velocity_error, whole.velocity_error);
       ASSERT_EQ(resumed.snapshots.size(), whole.snapshots.size());
       for (std::size_t k = 0; k < whole.snapshots.size(); ++k)
         EXPECT_EQ(resumed.snapshots[k].positions, whole.snapshots[k].positions)
@@ -204,6 +207,40 @@ TEST_F(ResumeTest, ACircleKeepsItsTokensApart) {
                     .engine = depth::Engine::circle,
                     .outputs = 4},
                    {0.3, 0.6, 0.9});
+}
+
+// Six clumps that coalesce one after the other, first by sums over clumps: who is in which is found
+// again from the state.
+const FlowSetup kClumped{.beta = 16,
+                         .init = Arrangement::clusters,
+                         .tokens = 1000,
+                         .dim = 8,
+                         .centres = 6,
+                         .spread = 1e-3,
+                         .time = 12,
+                         .engine = depth::Engine::clumps,
+                         .accuracy = 1e-8,
+                         .outputs = 4};
+
+TEST_F(ResumeTest, ClumpsAreThoseOfTheState) {
+  FlowRecord whole;
+  questions(kClumped, whole);
+  EXPECT_GT(whole.steps, whole.steps_by_rows + 9);
+  EXPECT_GT(whole.coalescences.size(), 900U);
+  expect_same_bits(kClumped, {0.02, 0.15, 0.4, 0.7});
+}
+
+TEST_F(ResumeTest, ClumpsGiveTheSameBitsForAnyNumberOfThreads) {
+  std::vector<std::vector<double>> ends;
+  for (const std::size_t count : {1U, 2U, 3U}) {
+    set_threads(count);
+    const FlowRecord record = run_flow(kClumped, {});
+    ends.push_back(record.snapshots.back().positions);
+    for (const observe::Observation& o : record.series) ends.back().push_back(o.mean_cosine);
+  }
+  set_threads(0);
+  EXPECT_EQ(ends[0], ends[1]);
+  EXPECT_EQ(ends[0], ends[2]);
 }
 
 // What went wrong before a stop is not forgotten after it.

@@ -152,6 +152,7 @@ std::string Simulation::bytes() const {
         {},
         model_.flow().kept_order(),
         model_.flow().status(),
+        model_.clump_history(),
         groups.coalescences(),
         groups.book(),
         {},
@@ -171,6 +172,7 @@ void Simulation::restore(std::string_view bytes) {
   model_.groups().restore(std::move(saved.owner), std::move(saved.coalescences), saved.book, dim_);
   model_.flow().restore_order(std::move(saved.order));
   model_.flow().set_status(saved.layer_status);
+  model_.set_clump_history(saved.clumps);
   model_.enter(progress_.time, progress_.state);
 }
 
