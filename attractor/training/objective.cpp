@@ -10,11 +10,14 @@
 #include "attractor/base/error.hpp"
 #include "attractor/base/numbers.hpp"
 #include "attractor/base/threads.hpp"
+#include "attractor/kernels/dense/mean_slope.hpp"
 #include "attractor/kernels/dense/token_rows.hpp"
 #include "attractor/space/space.hpp"
 
 namespace attractor::training {
 namespace {
+
+constexpr std::size_t kBlocksOfThread = 16;
 
 Eigen::Map<const RowMajor> matrix(std::span<const double> values, std::size_t rows,
                                   std::size_t columns) {
@@ -36,35 +39,27 @@ bool zero(std::span<const double> values) {
   return std::all_of(values.begin(), values.end(), [](double x) { return x == 0; });
 }
 
-// How the mean of g under softmax moves with the logits s, which become the weights: it is
-// e^{log_weight} c_t for t != a, the token of largest logit; mean - g_a = e^{log_weight} mean.
-// Weights of tokens with the g of token a do not set the scale: only the others move anything.
-struct MeanSlope {
-  double mean, log_weight;
-  double excess;  // mean - g_a itself
-};
-MeanSlope mean_slope(std::span<double> s, std::span<const double> g, std::size_t a,
-                     std::span<double> c) {
-  const double top = s[a];
-  double second = -kInfinity;
-  for (std::size_t t = 0; t < s.size(); ++t)
-    if (g[t] != g[a]) second = std::max(second, s[t]);
-  const double drop = std::exp(second - top);
-  double mean = 0, others = 0;  // sums of weights relative to e^{second} and e^{top}
-  for (std::size_t t = 0; t < s.size(); ++t) {
-    const bool moves = g[t] != g[a];
-    c[t] = std::exp(s[t] - (moves ? second : top));
-    if (moves) mean += c[t] * (g[t] - g[a]);
-    s[t] = moves ? c[t] * drop : c[t];
-    if (t != a) others += s[t];
+// What is stored in place of x: the nearest floats, where they tell tokens apart.
+std::vector<float> rounded(const Problem& problem, const Trained& trained) {
+  if (!problem.head.linear() || trained.head || trained.attention == AttentionPart::none)
+    throw Error(
+        "precision single is for training p, W or KQ with a linear head that stays fixed: any "
+        "other "
+        "needs its scores anew from all tokens");
+  std::vector<float> x(problem.x.size());
+  std::vector<double> back(x.size());
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    x[k] = static_cast<float>(problem.x[k]);
+    back[k] = static_cast<double>(x[k]);
+    if (!std::isfinite(back[k]) || (back[k] == 0) != (problem.x[k] == 0))
+      throw Error(fmt::format("precision single cannot hold {} of X: use double", problem.x[k]));
   }
-  const double total = 1 + others;
-  for (std::size_t t = 0; t < s.size(); ++t) {
-    c[t] = g[t] != g[a] ? c[t] * (g[t] - g[a] - mean * drop / total) : -c[t] / total * mean;
-    s[t] /= total;
+  try {
+    require_distinct_keys(problem, back);
+  } catch (const Error& error) {
+    throw Error(fmt::format("precision single: {}; use double", error.what()));
   }
-  c[a] = 0;
-  return {mean, second - top - std::log1p(others), mean * drop / total};
+  return x;
 }
 
 }  // namespace
@@ -82,7 +77,7 @@ Trained::Trained(Train train) {
   attention = train == Train::v ? AttentionPart::none : kParts[head ? place - 4 : place];
 }
 
-Objective::Objective(const Problem& problem, Loss loss, Trained trained)
+Objective::Objective(const Problem& problem, Loss loss, Trained trained, kernels::Precision stored)
     : problem_(problem),
       loss_(loss),
       trained_(trained),
@@ -112,6 +107,7 @@ Objective::Objective(const Problem& problem, Loss loss, Trained trained)
   if (trained.attention == AttentionPart::weights) add("W", d * d);
   if (trained.attention == AttentionPart::factors) add("K", d * rank_), add("Q", d * rank_);
   if (trained.head) add("v", problem.head.units());
+  if (stored == kernels::Precision::f32) single_ = rounded(problem, trained);
   outputs_ = token_outputs(problem);
   best_.resize(problem.inputs);
   for (std::size_t i = 0; i < problem.inputs; ++i) {
@@ -237,13 +233,16 @@ void Objective::read_head(std::size_t i, std::span<const double> v, const Piece&
   if (trained_.head) keep(linear ? o : head.features(o, on), e.feature);
 }
 
-// Input i: its weights, its output and how it moves its query.
-void Objective::look_at(std::size_t i, std::span<const double> v, const Piece& piece,
-                        Evaluation& e) const {
+// Input i: its weights, its output and how it moves its query. Its tokens x, all inputs' as they
+// are stored, come from memory once: the second sum finds them in a cache, while the first of those
+// of input i + 1 are fetched if `next` says that it follows.
+template <class T>
+void Objective::look_at(std::size_t i, bool next, std::span<const T> x, std::span<const double> v,
+                        const Piece& piece, Evaluation& e) const {
   const std::size_t tokens = problem_.tokens, d = problem_.dim;
   const auto s = std::span(e.weight).subspan(i * tokens, tokens);
   const auto c = std::span(e.coefficient).subspan(i * tokens, tokens);
-  const auto rows = std::span(problem_.x).subspan(i * tokens * d, tokens * d);
+  const auto rows = x.subspan(i * tokens * d, tokens * d);
   kernels::row_products(rows, query(i, e), s);
   const auto a = static_cast<std::size_t>(std::max_element(s.begin(), s.end()) - s.begin());
   e.chosen[i] = a;
@@ -251,7 +250,7 @@ void Objective::look_at(std::size_t i, std::span<const double> v, const Piece& p
   const auto g =
       std::span(simple_head_ ? std::span<const double>(outputs_) : std::span<const double>(e.score))
           .subspan(i * tokens, tokens);
-  const MeanSlope slope = mean_slope(s, g, a, c);
+  const kernels::MeanSlope slope = kernels::mean_slope(s, g, a, c);
   e.mean[i] = slope.mean;
   e.log_weight[i] = slope.log_weight;
   if (simple_head_) e.output[i] = g[a] + slope.excess;
@@ -259,7 +258,9 @@ void Objective::look_at(std::size_t i, std::span<const double> v, const Piece& p
   e.pull_sign[i] = pull.sign;
   e.pull_log[i] = pull.log_size;
   const auto move = std::span(e.move).subspan(i * d, d);
-  kernels::weighted_differences(rows, c, problem_.token(i, a), move);
+  kernels::weighted_differences(
+      rows, c, rows.subspan(a * d, d), move,
+      next ? x.subspan((i + 1) * tokens * d, tokens * d) : std::span<const T>());
   e.log_size[i] = zero(move) ? -kInfinity : pull.log_size + e.log_weight[i];
 }
 
@@ -339,7 +340,7 @@ double Objective::output_slope(std::size_t i, std::span<const double> direction,
   std::vector<double> s(tokens), g(tokens), c(tokens), move(d);
   kernels::row_products(rows, query(i, e), s);
   kernels::row_products(rows, direction, g);
-  const MeanSlope slope = mean_slope(s, g, e.chosen[i], c);
+  const kernels::MeanSlope slope = kernels::mean_slope(s, g, e.chosen[i], c);
   kernels::weighted_differences(rows, c, problem_.token(i, e.chosen[i]), move);
   pull_back(i, move, state, unit);
   const double length = norm(unit);
@@ -366,10 +367,17 @@ void Objective::evaluate(std::span<const double> state, Evaluation& e, const Pie
   size(e);
   find_queries(state, e);
   const std::span<const double> v = head_weights(state);
-  parallel_for(problem_.inputs, std::max<std::size_t>(1, 65536 / (problem_.tokens * problem_.dim)),
-               [&](std::size_t begin, std::size_t end) {
-                 for (std::size_t i = begin; i < end; ++i) look_at(i, v, piece, e);
-               });
+  // Long blocks of inputs: each is fetched while the one before it is summed.
+  const std::size_t n = problem_.inputs;
+  const std::size_t grain = std::max({std::size_t{1}, 65536 / (problem_.tokens * problem_.dim),
+                                      n / (kBlocksOfThread * threads())});
+  parallel_for(n, grain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i)
+      if (single_.empty())
+        look_at(i, i + 1 < end, std::span<const double>(problem_.x), v, piece, e);
+      else
+        look_at(i, i + 1 < end, std::span<const float>(single_), v, piece, e);
+  });
   if (trained_.attention != AttentionPart::none) collect_attention(state, e);
   if (trained_.head) collect_head(e);
 }

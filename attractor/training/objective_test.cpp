@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "attractor/base/threads.hpp"
 #include "attractor/space/space.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/training_problems.hpp"
@@ -225,6 +226,89 @@ TEST(Objective, RefusesWhatCannotBeTrained) {
     EXPECT_EQ(Trained(train).attention, attention) << name(train);
     EXPECT_EQ(Trained(train).head, head) << name(train);
   }
+}
+
+// Many tokens of many numbers, as vectors take them.
+Problem many_tokens() {
+  Problem p{.inputs = 40, .tokens = 37, .dim = 19};
+  p.x = deterministic(p.inputs, p.tokens, p.dim, 5);
+  for (std::size_t i = 0; i < p.inputs; ++i) p.labels.push_back(i % 3 == 0 ? -1 : 1);
+  p.head.v = deterministic(1, 1, p.dim, 7);
+  p.prompt = deterministic(1, 1, p.dim, 11);
+  return p;
+}
+
+TEST(Objective, GradientIsTheDerivativeOfManyTokens) {
+  const Problem p = many_tokens();
+  for (const Train train : {Train::p, Train::v_p})
+    expect_gradient(Objective(p, Loss::logistic, train), "many tokens");
+}
+
+TEST(Objective, IsTheSameOnAnyThreads) {
+  const Problem p = many_tokens();
+  for (const auto stored : {kernels::Precision::f64, kernels::Precision::f32}) {
+    const Objective objective(p, Loss::logistic, Train::p, stored);
+    Evaluation one, e;
+    set_threads(1);
+    objective.evaluate(p.prompt, one);
+    for (std::size_t count : {2UL, 3UL, 7UL}) {
+      set_threads(count);
+      objective.evaluate(p.prompt, e);
+      EXPECT_EQ(e.descent, one.descent);
+      EXPECT_EQ(e.output, one.output);
+      EXPECT_EQ(e.weight, one.weight);
+    }
+    set_threads(0);
+  }
+}
+
+TEST(Objective, StoredAsFloatsIsTheObjectiveOfThoseFloats) {
+  Problem p = many_tokens();
+  const Problem given = p;
+  for (double& x : p.x) x = static_cast<double>(static_cast<float>(x));
+  for (double size : {1.0, 50.0, 1e5, 1e300}) {
+    std::vector<double> state = p.prompt;
+    for (double& x : state) x *= size;
+    Evaluation exact, single, rounded;
+    Objective(p, Loss::logistic, Train::p).evaluate(state, exact);
+    Objective(p, Loss::logistic, Train::p, kernels::Precision::f32).evaluate(state, single);
+    EXPECT_EQ(single.descent, exact.descent);
+    EXPECT_EQ(single.log_scale, exact.log_scale);
+    EXPECT_EQ(single.output, exact.output);
+    if (size > 1) continue;
+    // Weights move by their logits, those by 2^-24 sum_b |x_b u_b| either way; twice that in all.
+    Objective(given, Loss::logistic, Train::p).evaluate(state, exact);
+    Objective(given, Loss::logistic, Train::p, kernels::Precision::f32).evaluate(state, rounded);
+    double most = 0;
+    for (std::size_t row = 0; row < p.inputs * p.tokens; ++row) {
+      double sum = 0;
+      for (std::size_t b = 0; b < p.dim; ++b) sum += std::abs(given.x[row * p.dim + b] * state[b]);
+      most = std::max(most, sum * 0x1p-24);
+    }
+    EXPECT_NE(rounded.weight, exact.weight);
+    for (std::size_t k = 0; k < exact.weight.size(); ++k)
+      EXPECT_NEAR(rounded.weight[k] / exact.weight[k], 1, 2.01 * most);
+  }
+}
+
+TEST(Objective, RefusesFloatsWhereTheyMeanNothing) {
+  Problem p = many_tokens();
+  const auto stored = [&](Train train) {
+    return refusal([&] { Objective(p, Loss::logistic, train, kernels::Precision::f32); });
+  };
+  EXPECT_EQ(stored(Train::p), "");
+  EXPECT_SAYS(stored(Train::v), "fixed");
+  EXPECT_SAYS(stored(Train::v_p), "fixed");
+  p.x[5] = 1e39;
+  EXPECT_SAYS(stored(Train::p), "cannot hold 1e+39");
+  p.x[5] = 1e-60;
+  EXPECT_SAYS(stored(Train::p), "cannot hold 1e-60");
+  for (std::size_t b = 0; b < p.dim; ++b) p.x[p.dim + b] = p.x[b] = 1 + static_cast<double>(b);
+  p.x[3] += 1e-12;
+  EXPECT_SAYS(stored(Train::p), "precision single: ");
+  p = many_tokens();
+  p.head.activation = Activation::tanh;
+  EXPECT_SAYS(stored(Train::p), "linear head");
 }
 
 }  // namespace
