@@ -3,11 +3,13 @@ run, each side on one thread and on two.
 
     /usr/bin/python3 bench/training_peer.py PROGRAM [--quick] [--rounds N] [--directory DIR]
 
-PROGRAM is the built bench/training_timing. PyTorch runs three models, each in float64 and in float32:
+PROGRAM is the built bench/training_timing. PyTorch runs four models, each in float64 and in float32:
     notebook  softmax(X W p) differentiated in full, with W and v requiring gradients, as the authors of
               arXiv 2306.13596 do it
     careful   nothing frozen is differentiated, and the keys X W are computed once
     scores    the scores X v are computed once as well, which only a fixed linear head allows: two passes over the keys
+    written   the same with the gradient written out by hand, without the graph: the strongest form we know
+Ours runs with X stored as doubles and as floats (--precision single), each against each.
 Seconds are those of one step in the best of several runs; data and setting up are not timed. "bandwidth" is the share
 of the time that a plain sum over X takes on the same threads: 1 would mean that nothing but reading X takes time.
 "blas" names the BLAS of NumPy and PyTorch: install libopenblas0, the reference one is no fair peer. A table goes to
@@ -29,7 +31,8 @@ SHAPES = [  # (n, T, d), steps of one run, runs of PyTorch in one round
     ((512, 128, 128), 5, 1),
 ]
 STEP, ROUNDS, THREADS, SHOWN = 0.01, 3, (1, 2), 16
-MODELS = ("notebook", "careful", "scores")
+MODELS = ("notebook", "careful", "scores", "written")
+STORED = ("double", "single")
 TYPES = ("float64", "float32")
 
 
@@ -45,8 +48,8 @@ def write_problem(directory, shape):
     np.save(directory / "W.npy", random.standard_normal((dim, dim)) / dim**0.5)
 
 
-def ours(program, directory, threads, steps):
-    command = [program, directory, "ngd", "logistic", str(steps), str(STEP), str(threads)]
+def ours(program, directory, threads, steps, stored):
+    command = [program, directory, "ngd", "logistic", str(steps), str(STEP), str(threads), stored]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
@@ -70,8 +73,25 @@ def output_of(torch, model, arrays):
     return [], lambda p: (torch.softmax(keys @ p, dim=1) * scores).sum(1)
 
 
+def descend_written(torch, arrays, steps):
+    """The gradient in closed form: sum_i l'_i sum_t s_it (g_it - f_i) k_it, two products with the keys."""
+    keys, scores, y = arrays["X"] @ arrays["W"], arrays["X"] @ arrays["v"], arrays["Y"]
+    rows, p = keys.reshape(-1, keys.shape[-1]), torch.zeros_like(arrays["v"])
+    with torch.no_grad():
+        begin = time.perf_counter()
+        for _ in range(steps):
+            s = torch.softmax((rows @ p).view(scores.shape), dim=1)
+            f = (s * scores).sum(1, keepdim=True)
+            slope = y * torch.sigmoid(-y * f[:, 0])
+            move = (s * (scores - f) * slope[:, None]).view(-1) @ rows
+            p += STEP * move / move.norm()
+    return (time.perf_counter() - begin) / steps, p.tolist()
+
+
 def descend(torch, model, arrays, steps):
     """Seconds of one step, and p after all of them."""
+    if model == "written":
+        return descend_written(torch, arrays, steps)
     others, output = output_of(torch, model, arrays)
     y = arrays["Y"]
     p = torch.zeros_like(arrays["v"]).requires_grad_()
@@ -116,20 +136,25 @@ def difference(p, run):
 
 def compare(program, directory, shape, steps, runs, rounds):
     write_problem(directory, shape)
-    our_runs, torch_runs = {k: [] for k in THREADS}, {k: [] for k in THREADS}
+    our_runs, torch_runs = {(k, s): [] for k in THREADS for s in STORED}, {k: [] for k in THREADS}
     for _ in range(rounds):
         for threads in THREADS:
-            our_runs[threads].append(ours(program, directory, threads, steps))
+            for stored in STORED:
+                our_runs[threads, stored].append(ours(program, directory, threads, steps, stored))
             torch_runs[threads].append(torch_in_its_own_process(directory, threads, steps, runs))
-    all_runs = [run for threads in THREADS for run in our_runs[threads]]
-    result = {"shape": shape, "steps": steps, "status": all_runs[0]["status"],
-              "same_on_any_threads": all(run["p"] == all_runs[0]["p"] for run in all_runs), "threads": {}}
+    of = {stored: [run for threads in THREADS for run in our_runs[threads, stored]] for stored in STORED}
+    result = {"shape": shape, "steps": steps, "status": of["double"][0]["status"],
+              "same_on_any_threads": all(run["p"] == runs[0]["p"] for runs in of.values() for run in runs),
+              "threads": {}}
     for threads in THREADS:
-        best = min(our_runs[threads], key=lambda run: run["seconds"])
+        best, single = (min(our_runs[threads, stored], key=lambda run: run["seconds"]) for stored in STORED)
         entry = {key: best[key] for key in ("seconds", "sum_gigabytes_per_second", "bandwidth_fraction", "peak_bytes")}
+        entry["single"] = {key: single[key] for key in ("seconds", "bandwidth_fraction", "peak_bytes")}
+        entry["single"]["difference"] = difference(single["p"], best)
         for name in (f"{model}_{kind}" for kind in TYPES for model in MODELS):
             seconds, p = min(run[name] for run in torch_runs[threads])
-            entry[name] = {"seconds": seconds, "ratio": seconds / best["seconds"], "difference": difference(p, best)}
+            entry[name] = {"seconds": seconds, "ratio": seconds / best["seconds"],
+                           "ratio_single": seconds / single["seconds"], "difference": difference(p, best)}
         result["threads"][threads] = entry
         print_row(shape, threads, entry)
     result["torch"] = {key: torch_runs[1][0][key] for key in ("version", "blas")}
@@ -138,9 +163,10 @@ def compare(program, directory, shape, steps, runs, rounds):
 
 def print_row(shape, threads, entry):
     cells = ["x".join(map(str, shape)), str(threads), f"{1e6 * entry['seconds']:.4g}",
-             f"{entry['bandwidth_fraction']:.2f}"]
+             f"{entry['bandwidth_fraction']:.2f}", f"{1e6 * entry['single']['seconds']:.4g}"]
     for name in (f"{model}_{kind}" for kind in TYPES for model in MODELS):
-        cells += [f"{1e6 * entry[name]['seconds']:.4g}", f"{entry[name]['ratio']:.1f}x"]
+        model = entry[name]
+        cells += [f"{1e6 * model['seconds']:.4g}", f"{model['ratio']:.1f}x", f"{model['ratio_single']:.1f}x"]
     print_cells(cells)
 
 
@@ -149,8 +175,8 @@ def print_cells(cells):
 
 
 def compare_all(program, directory, shapes, rounds):
-    print_cells(["microseconds", "thr.", "ours", "bandwidth", *(cell for kind in ("64", "32") for model in MODELS
-                                                               for cell in (model + kind, "ratio"))])
+    names = (cell for kind in ("64", "32") for model in MODELS for cell in (model + kind, "ratio", "to single"))
+    print_cells(["microseconds", "thr.", "ours", "bandwidth", "single", *names])
     results = []
     for shape, steps, runs in shapes:
         results.append(compare(program, directory, shape, steps, runs, rounds))

@@ -1,12 +1,14 @@
 // Times training of the prompt p on a problem from a file and prints one JSON object:
 //
-//   training_timing PROBLEM [gd|ngd [LOSS [STEPS [STEP [THREADS]]]]]
+//   training_timing PROBLEM [gd|ngd|sign|adam [LOSS [STEPS [STEP [THREADS [double|single]]]]]]
 //
 // PROBLEM is what read_problem takes; 1000 steps of 0.1 unless said otherwise; THREADS 0 means all
-// cores. seconds is the time of one step in the best of three runs, reading not counted: flow::run
-// with Euler on the DescentFlow, as `attractor select` trains. A step has to read X once at least,
-// so the time of a plain sum over X, measured in the same run on the same threads, is its limit;
-// bandwidth_fraction is that limit over our time (memory only if X is larger than the caches).
+// cores; double or single is how X is stored for the steps. seconds is the time of one step in the
+// best of three runs, reading not counted: flow::run with Euler on the DescentFlow, as `attractor
+// select` trains. A step has to read X once at least, so the time of a plain sum over X, measured
+// in the same run on the same threads, is its limit; bandwidth_fraction is that limit over our time
+// (memory only if X is larger than the caches); with single, X is half as many bytes, and so is the
+// limit.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +16,7 @@
 #include <charconv>
 #include <chrono>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
@@ -77,17 +80,23 @@ void run(std::span<const std::string> arguments) {
     return k < arguments.size() ? arguments[k] : std::string(otherwise);
   };
   const std::string rule = argument(1, "ngd");
-  if (arguments.empty() || arguments.size() > 6 || (rule != "gd" && rule != "ngd"))
-    throw Error("usage: training_timing PROBLEM [gd|ngd [LOSS [STEPS [STEP [THREADS]]]]]");
+  const std::map<std::string, training::Update> rules{{"gd", training::Update::gradient},
+                                                      {"ngd", training::Update::normalised},
+                                                      {"sign", training::Update::sign},
+                                                      {"adam", training::Update::adam}};
+  if (arguments.empty() || arguments.size() > 7 || !rules.contains(rule))
+    throw Error(
+        "usage: training_timing PROBLEM [gd|ngd|sign|adam [LOSS [STEPS [STEP [THREADS "
+        "[double|single]]]]]]");
   const training::Loss loss = named<training::Loss>("loss", argument(2, "logistic"));
   const auto steps = number<std::uint64_t>(argument(3, "1000"));
   const auto step = number<double>(argument(4, "0.1"));
   set_threads(number<std::size_t>(argument(5, "1")));
 
   const training::Problem problem = training::read_problem(arguments[0]);
-  const training::Objective objective(problem, loss, training::Train::p);
-  training::DescentFlow flow(objective, {.rule = rule == "gd" ? training::Update::gradient
-                                                              : training::Update::normalised});
+  const auto stored = named<kernels::Precision>("precision", argument(6, "double"));
+  const training::Objective objective(problem, loss, training::Train::p, stored);
+  training::DescentFlow flow(objective, {.rule = rules.at(rule), .step = step});
   const flow::Plan plan{.end = flow::Time(step * static_cast<double>(steps)), .step = step};
   flow::Progress progress;
   flow::Status status{};
@@ -101,6 +110,7 @@ void run(std::span<const std::string> arguments) {
   training::Evaluation end;
   objective.evaluate(p, end);
   const auto [reading, total] = time_of_reading(problem.x);
+  const double share = stored == kernels::Precision::f32 ? 0.5 : 1;
   const double per_step = best / static_cast<double>(std::max<std::uint64_t>(1, progress.steps));
   const auto bytes = static_cast<double>(problem.x.size() * sizeof(double));
   const nlohmann::ordered_json json{
@@ -118,7 +128,7 @@ void run(std::span<const std::string> arguments) {
       {"x_sum", total},
       {"sum_seconds", reading},
       {"sum_gigabytes_per_second", bytes / reading / 1e9},
-      {"bandwidth_fraction", reading / per_step},
+      {"bandwidth_fraction", share * reading / per_step},
       {"data_bytes", problem.x.size() * sizeof(double)},
       {"peak_bytes", peak_bytes()}};
   fmt::print("{}\n", json.dump());

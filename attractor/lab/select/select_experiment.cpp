@@ -290,13 +290,13 @@ void take(const Objective& objective, const Training& run, SelectRecord& r) {
   r.head.assign(head.begin(), head.end());
 }
 
-void train_others(const Objective& objective, Pieces& pieces, const Context& context,
-                  SelectRecord& r) {
+void train_others(const Objective& objective, const Objective& stepped, Pieces& pieces,
+                  const Context& context, SelectRecord& r) {
   if (r.setup.starts.empty()) return;
   const Context no_checkpoints{.stop = context.stop, .report = context.report};
   const training::AttSvm svm(objective, margin_norm(r.setup));
   const auto train = [&](const std::vector<double>& start) -> std::optional<OtherStart> {
-    Training run(r.setup, objective, no_checkpoints, start);
+    Training run(r.setup, stepped, no_checkpoints, start);
     run.run();
     if (run.status() == flow::Status::interrupted || run.status() == flow::Status::not_finite)
       return {};
@@ -424,7 +424,7 @@ training::Problem prepared(const SelectSetup& p, training::Problem problem) {
   const std::vector<double> keys = has_keys ? training::keys(problem) : std::vector<double>{};
   if (part != AttentionPart::none)
     training::require_distinct_keys(problem, has_keys ? std::span<const double>(keys) : problem.x);
-  (void)Objective(problem, p.loss, training::Trained(p.train));
+  (void)Objective(problem, p.loss, training::Trained(p.train), p.precision);
   if (!p.choice.empty()) (void)given_choice(p, problem);
   (void)indices(p.relaxed, problem.inputs, "relaxed");
   for (const std::vector<double>& start : p.starts.values)
@@ -446,6 +446,11 @@ SelectRecord run_select(const SelectSetup& p, const Context& context) {
 SelectRecord run_select(const SelectSetup& p, training::Problem problem, const Context& context) {
   SelectRecord r{.setup = p, .problem = std::move(problem)};
   const Objective objective(r.problem, p.loss, training::Trained(p.train));
+  // Only steps see rounded tokens: what is said of the weights they reach is of doubles.
+  std::optional<Objective> rounded;
+  if (p.precision == kernels::Precision::f32)
+    rounded.emplace(r.problem, p.loss, training::Trained(p.train), p.precision);
+  const Objective& stepped = rounded ? *rounded : objective;
   r.blocks.assign(objective.blocks().begin(), objective.blocks().end());
   describe_scores(objective, r);
   Pieces pieces(context, command(p) + digest(r.problem), "training");
@@ -454,7 +459,7 @@ SelectRecord run_select(const SelectSetup& p, training::Problem problem, const C
   std::optional<Training> run;
   Evaluation e;
   if (p.choice.empty()) {
-    run.emplace(p, objective, place, objective.start());
+    run.emplace(p, stepped, place, objective.start());
     train(*run, pieces, ended);
     take(objective, *run, r);
     if (r.status == flow::Status::not_finite) return r;
@@ -476,7 +481,7 @@ SelectRecord run_select(const SelectSetup& p, training::Problem problem, const C
   if (r.status != flow::Status::interrupted) {
     solve_margins(objective, e, run ? &*run : nullptr, pieces, context, r);
     r.leads = final_leads(r, objective);
-    train_others(objective, pieces, context, r);
+    train_others(objective, stepped, pieces, context, r);
     if (context.stopped()) {
       r.status = flow::Status::interrupted;
       pieces.save();

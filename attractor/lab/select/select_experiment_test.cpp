@@ -110,5 +110,37 @@ TEST(SelectExperiment, RefusesOptimisersThatHaveNoMeaning) {
   EXPECT_NO_THROW(check(allowed));
 }
 
+// Steps on rounded tokens end next to those on the tokens; what is said of them is of the tokens.
+TEST(SelectExperiment, TrainsOnTokensInSinglePrecision) {
+  for (const Optimizer optimizer : {Optimizer::gd, Optimizer::ngd, Optimizer::adam}) {
+    SelectSetup setup;
+    setup.data.problem = std::make_shared<training::Problem>(training::authors_like());
+    setup.optimizer = optimizer;
+    setup.steps = 300;
+    const SelectRecord exact = run_select(setup, {});
+    setup.precision = kernels::Precision::f32;
+    const SelectRecord single = run_select(setup, {});
+    EXPECT_NE(single.weights, exact.weights);
+    EXPECT_LT(squared_distance(single.weights, exact.weights),
+              1e-10 * dot(exact.weights, exact.weights));
+    EXPECT_EQ(single.selected, exact.selected);
+    EXPECT_EQ(single.svm->solution, exact.svm->solution);
+    EXPECT_NE(command(setup).find("--precision single"), std::string::npos);
+  }
+}
+
+TEST(SelectExperiment, RefusesSinglePrecisionWhereItMeansNothing) {
+  const auto refused = [](const auto& change) {
+    SelectSetup setup = three_tokens();
+    setup.precision = kernels::Precision::f32;
+    EXPECT_NO_THROW((void)prepared(setup));
+    change(setup);
+    EXPECT_THROW((void)prepared(setup), Error);
+  };
+  refused([](SelectSetup& p) { p.optimizer = Optimizer::flow; });
+  refused([](SelectSetup& p) { p.choice.values = {1}; });
+  refused([](SelectSetup& p) { p.train = training::Train::v_p; });
+}
+
 }  // namespace
 }  // namespace attractor::lab

@@ -28,6 +28,9 @@ void add_optimiser(SelectSetup& p, ParameterList& l) {
         "(L - L*) grad / |grad|^2; flow: dw/dt = -grad up to 10^log10-time; adam, sign, muon");
   l.add("step", p.step, "length of a step; factor of polyak").above(0, 1e6);
   l.add("steps", p.steps, "number of steps").within(1, 1e9);
+  l.add("precision", p.precision,
+        "of the tokens that a step reads (p, W, KQ; not for flow): single takes half the "
+        "memory, sums are double; logits off by up to 6e-8 |x| |W q|; certificates are of doubles");
   l.add("decay", p.decay, "steps shrink: the k-th one is step / k^decay (not for flow)")
       .within(0, 1);
   l.add("momentum", p.momentum,
@@ -101,6 +104,12 @@ void check_optimiser(const SelectSetup& p) {
   const training::Trained trained(p.train);
   if (p.optimizer == Optimizer::flow && p.momentum > 0)
     throw Error("momentum needs steps; the flow has none: use gd, ngd or published");
+  if (p.precision == kernels::Precision::f32 && p.optimizer == Optimizer::flow)
+    throw Error(
+        "precision single is for steps; a flow keeps to a tolerance that rounded tokens would not: "
+        "use gd, ngd, adam, sign or muon");
+  if (p.precision == kernels::Precision::f32 && !p.choice.empty())
+    throw Error("precision single is for training; with choice there is none");
   if (p.optimizer == Optimizer::flow && p.decay > 0)
     throw Error("decay shrinks steps; the flow has none: use gd, ngd, adam, sign or muon");
   if (p.optimizer == Optimizer::adam && p.momentum > 0)

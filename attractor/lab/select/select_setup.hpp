@@ -29,7 +29,8 @@ struct SelectSetup {
   Optimizer optimizer = Optimizer::ngd;
   double step = 0.1;
   std::uint64_t steps = 1000;
-  double decay = 0;  // the k-th step is step k^-decay
+  kernels::Precision precision = kernels::Precision::f64;  // of the keys that a step reads
+  double decay = 0;                                        // the k-th step is step k^-decay
   double momentum = 0, mirror = 2;
   double beta1 = 0.9, beta2 = 0.999;        // adam
   double epsilon = 1e-9, epsilon_v = 1e-9;  // published: added to the norm of the gradient
