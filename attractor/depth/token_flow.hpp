@@ -1,8 +1,9 @@
 // One face for every flow of tokens, whatever moves them: rows of all pairs or of clumps that
-// coalesce (attention_flow.hpp), sums in O(n) on the circle, the sphere and by moments (circle_flow.hpp,
-// field_flow.hpp), any layer (layer_flow.hpp), tokens shared by ranks (distributed_flow.hpp). A
-// state need not be the tokens as they were given: angles, sorted, coalesced, with lengths.
-// groups() says which tokens each entry of it stands for, directions() where they are.
+// coalesce (attention_flow.hpp), sums in O(n) on the circle, the sphere and by moments
+// (circle_flow.hpp, field_flow.hpp), any layer (layer_flow.hpp), tokens shared by ranks
+// (distributed_flow.hpp). A state need not be the tokens as they were given: angles, sorted,
+// coalesced, with lengths. groups() says which tokens each entry of it stands for, directions()
+// where they are.
 #pragma once
 
 #include <cstdint>
