@@ -10,6 +10,7 @@
 #include "attractor/commands/flow/flow_figures.hpp"
 #include "attractor/commands/flow/flow_numbers.hpp"
 #include "attractor/commands/flow/flow_page.hpp"
+#include "attractor/lab/flow/observing_budget.hpp"
 #include "attractor/lab/words.hpp"
 #include "attractor/ranks/ranks.hpp"
 
@@ -88,7 +89,8 @@ std::string words(const FlowRecord& r, const std::optional<Verification>& verifi
   if (r.setup.snapshots && r.snapshots.size() < *r.setup.snapshots)
     text += row("snapshots", fmt::format("{}", r.snapshots.size()),
                 fmt::format("of {}: the run had no more times", *r.setup.snapshots));
-  if (r.series.size() < r.outputs)
+  const bool thinned = r.tokens > kObservedFreely && !r.setup.outputs && !r.setup.snapshots;
+  if (thinned && r.series.size() < r.outputs)
     text += row("measured", fmt::format("{} times", r.series.size()),
                 fmt::format("of {}: tokens are many; all if outputs is given", r.outputs));
   return verified ? text + verified_words(r, *verified) : text;
