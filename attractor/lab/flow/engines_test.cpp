@@ -623,13 +623,13 @@ TEST(Engines, MomentsAreTakenWhereTheyBeatDense) {
   };
   const Case cases[] = {
       {1, 1e-11, 20'000, 4, "moments", "moments"},   {1, 1e-11, 19'999, 4, "dense", "moments"},
-      {9, 1e-11, 20'000, 4, "moments", "moments"},   {45, 1e-11, 20'000, 4, "clumps", "dense"},
-      {30, 1e-11, 100'000, 4, "moments", "moments"}, {99, 1e-4, 1'000'000, 4, "clumps", "dense"},
-      {101, 1e-4, 1'000'000, 4, "clumps", "dense"},  {10, 1e-8, 100'000, 5, "moments", "moments"},
+      {9, 1e-11, 20'000, 4, "moments", "moments"},   {45, 1e-11, 20'000, 4, "dense", "dense"},
+      {30, 1e-11, 100'000, 4, "moments", "moments"}, {99, 1e-4, 1'000'000, 4, "dense", "dense"},
+      {101, 1e-4, 1'000'000, 4, "dense", "dense"},   {10, 1e-8, 100'000, 5, "moments", "moments"},
       {2, 1e-8, 100'000, 6, "moments", "moments"},   {1, 1e-8, 20'000, 8, "moments", "moments"},
-      {5, 1e-8, 100'000, 8, "clumps", "dense"},      {0, 1e-11, 20'000, 8, "moments", "moments"},
-      {1, 1e-11, 1'000'000, 9, "clumps", "dense"},   {1, 1e-11, 100, 3, "dense", "moments"},
-      {1, 1e-11, 100, 2, "dense", "dense"},          {1, 1e-12, 20'000, 4, "clumps", "dense"},
+      {5, 1e-8, 100'000, 8, "dense", "dense"},       {0, 1e-11, 20'000, 8, "moments", "moments"},
+      {1, 1e-11, 1'000'000, 9, "dense", "dense"},    {1, 1e-11, 100, 3, "dense", "moments"},
+      {1, 1e-11, 100, 2, "dense", "dense"},          {1, 1e-12, 20'000, 4, "dense", "dense"},
   };
   for (const Case& c : cases) {
     FlowSetup p;
@@ -637,8 +637,7 @@ TEST(Engines, MomentsAreTakenWhereTheyBeatDense) {
     p.accuracy = c.accuracy;
     EXPECT_EQ(taken(p, c.tokens, c.dim), c.automatic) << c.beta << ' ' << c.dim;
     p.time = 1e5;
-    EXPECT_EQ(taken(p, c.tokens, c.dim), c.tokens < 20'000 ? "dense" : "clumps")
-        << c.beta << ' ' << c.dim;
+    EXPECT_EQ(taken(p, c.tokens, c.dim), "dense") << c.beta << ' ' << c.dim;
     p.time = 1;
     p.engine = depth::Engine::moments;
     EXPECT_EQ(taken(p, c.tokens, c.dim), c.asked) << c.beta << ' ' << c.dim;
