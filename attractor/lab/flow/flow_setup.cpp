@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "attractor/base/error.hpp"
+#include "attractor/lab/flow/observing_budget.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -377,6 +378,11 @@ std::uint64_t outputs_of(const FlowSetup& p) { return p.outputs.value_or(100); }
 
 std::string command(const FlowSetup& p) {
   FlowSetup mine = p, defaults;
+  // For few tokens auto means these numbers, and checkpoints that were written before have them.
+  if (p.init != Arrangement::file && p.tokens <= kObservedFreely) {
+    if (mine.outputs == outputs_of(defaults)) mine.outputs.reset();
+    if (mine.exact_limit == kObservedFreely) mine.exact_limit.reset();
+  }
   return command_line("attractor flow", list(mine), list(defaults));
 }
 
