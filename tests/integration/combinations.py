@@ -52,7 +52,7 @@ OPTIONS = {
     "cap-angle": (1e-9, 0.5, math.pi), "centres": (1, 3, 99), "spread": (0, 0.1, math.pi), "mode": (0, 2, 50),
     "amplitude": (-10, 0, 0.5), "phase": (-10, 1), "angles": ("0", "0,1,2.5", "0,0,0"), "tokens-file": ("tokens.h5", "gain.h5"),
     "time": (0, 0.4, 1.1, "inf"), "log10-time": (-400, -0.5, 0.1), "stepper": ("auto", "adaptive", "adaptive3", "adaptive8", "layers", "euler", "rk4", "euler-maruyama"),
-    "engine": ("auto", "dense", "circle", "sphere", "moments", "clumps"), "accuracy": (1e-12, 1e-4), "precision": ("double", "single"), "step": (0.05, 0.1, 5), "tolerance": (1e-14, 1e-8, 0.1), "max-steps": (1, 3000), "merge-radius": ("auto", "off", 1e-12, 0.01),
+    "engine": ("auto", "auto", "dense", "circle", "sphere", "moments", "clumps"), "accuracy": (1e-12, 1e-4), "precision": ("double", "single"), "step": (0.05, 0.1, 5), "tolerance": (1e-14, 1e-8, 0.1), "max-steps": (1, 3000), "merge-radius": ("auto", "off", 1e-12, 0.01),
     "outputs": (1, 3, 40), "output-spacing": ("auto", "linear", "log", "steps"), "snapshots": ("auto", 2, 5),
     "cluster-cosine": ("auto", 0.5, 0.99999), "pair-threshold": (-1, 0.5, 1), "exact-limit": ("auto", 1, 4096),
     "threads": (0, 1, 2), "verify": ("",), "quiet": ("",),

@@ -8,7 +8,6 @@
 #include <numbers>
 
 #include "attractor/base/error.hpp"
-#include "attractor/lab/flow/observing_budget.hpp"
 
 namespace attractor::lab {
 namespace {

@@ -21,6 +21,9 @@ namespace attractor::lab {
 enum class Spacing { linear, log, steps };
 std::span<const std::string_view> names(Spacing);
 
+/// Up to so many tokens everything is measured as often as planned, and exactly.
+inline constexpr std::size_t kObservedFreely = 4096;
+
 struct FlowSetup {
   Rule dynamics = Rule::softmax;
   depth::Geometry space = depth::Geometry::sphere;

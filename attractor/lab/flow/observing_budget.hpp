@@ -19,7 +19,6 @@
 
 namespace attractor::lab {
 
-inline constexpr std::size_t kObservedFreely = 4096;
 inline constexpr double kObservingShare = 0.2;
 
 class ObservingBudget {
