@@ -29,6 +29,17 @@ VectorXd tridiagonal_eigenvalues(const VectorXd& diagonal, const VectorXd& besid
   return solver.eigenvalues();
 }
 
-VectorXd lu_solve(const MatrixXd& A, const VectorXd& b) { return A.partialPivLu().solve(b); }
+struct Lu::Factors {
+  Eigen::PartialPivLU<MatrixXd> lu;
+};
+
+Lu::Lu(const MatrixXd& A) : factors_(std::make_unique<Factors>(Factors{A.partialPivLu()})) {}
+Lu::Lu(Lu&&) noexcept = default;
+Lu& Lu::operator=(Lu&&) noexcept = default;
+Lu::~Lu() = default;
+
+VectorXd Lu::solve(const VectorXd& b) const { return factors_->lu.solve(b); }
+
+VectorXd lu_solve(const MatrixXd& A, const VectorXd& b) { return Lu(A).solve(b); }
 
 }  // namespace attractor

@@ -65,7 +65,19 @@ Eigen::MatrixXd thin_q(const Eigen::MatrixXd& A);
 /// The shortest x of those that make |A x - b| smallest.
 Eigen::VectorXd shortest_solution(const RowMatrix& A, const Eigen::VectorXd& b);
 
-/// A x = b, A square and regular.
+/// A x = b, A square and regular, for several b.
+class Lu {
+ public:
+  explicit Lu(const Eigen::MatrixXd& A);
+  Lu(Lu&&) noexcept;
+  Lu& operator=(Lu&&) noexcept;
+  ~Lu();
+  Eigen::VectorXd solve(const Eigen::VectorXd& b) const;
+
+ private:
+  struct Factors;
+  std::unique_ptr<const Factors> factors_;
+};
 Eigen::VectorXd lu_solve(const Eigen::MatrixXd& A, const Eigen::VectorXd& b);
 
 }  // namespace attractor

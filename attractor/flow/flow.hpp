@@ -69,6 +69,13 @@ class Flow {
     increment(state, log_unit, out);
   }
 
+  /// d drift_a / d state_b, row by row, per e^log_unit, for linearly implicit methods; false: not
+  /// known.
+  virtual bool jacobian(std::span<const double> /*state*/, double /*log_unit*/,
+                        std::span<double> /*out*/) const {
+    return false;
+  }
+
   /// At rest now means at rest for ever.
   virtual bool autonomous() const { return true; }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "attractor/base/numbers.hpp"
 #include "attractor/base/scratch.hpp"
@@ -17,26 +18,29 @@ constexpr double kNoiseShare = 0.25;  // of a drift's error in an estimate, at l
 constexpr double kBalanced = 40;      // ln of what a perturbation grows by meanwhile: to order one
 constexpr double kCancelled = 1e-4;   // what is left of the pulls near an equilibrium
 constexpr double kSlowest = 1e-60, kFastest = 1e60;  // speeds outside call for another unit of time
-constexpr double kProbe = 1e-3;          // change of ln of the speed that is looked for, about
-constexpr double kClockAccuracy = 1e-9;  // of ln t, in a step of displacement
-constexpr double kShortestWay = 1e-16;   // no longer moves anything
-constexpr double kRoundedWay = 4e-16;    // of a point on the sphere
+constexpr double kProbe = 1e-3;            // change of ln of the speed that is looked for, about
+constexpr double kClockAccuracy = 1e-9;    // of ln t, in a step of displacement
+constexpr double kShortestWay = 1e-16;     // no longer moves anything
+constexpr double kRoundedWay = 4e-16;      // of a point on the sphere
+constexpr double kPatienceOfDecade = 100;  // steps of the first method, for each tenfold time
 
 class Loop {
  public:
   Loop(Flow& flow, const Tableau& method, const Plan& plan, Progress& progress, const Hooks& hooks)
-      : flow_(flow), plan_(plan), p_(progress), hooks_(hooks), stepper_(method, plan.noise) {
+      : flow_(flow),
+        method_(method),
+        plan_(plan),
+        p_(progress),
+        hooks_(hooks),
+        stepper_(method, plan.noise) {
     // Who shares the state stops with the first one who wants to.
     if (hooks.stop) stop_ = [this] { return flow_.largest(hooks_.stop() ? 1 : 0) > 0; };
     noisy_ = method.takes(flow.noise());
     if (!p_.started) p_.log_unit = flow.log_unit();
     if (!method.adaptive()) plan_fixed_steps();
-    // Errors of drifts count in an estimate as its weights do.
-    double weights = 0;
-    for (const double e : method.error) weights += std::abs(e);
-    noise_share_ = std::max(kNoiseShare, 1.5 * weights);
+    set_noise_share();
     if (method.adaptive() && method.dense != nullptr && method.first_same_as_last && !noisy_ &&
-        flow.autonomous())
+        flow.autonomous() && !plan.stiff)
       steepness_ = flow.steepness();
   }
 
@@ -52,7 +56,8 @@ class Loop {
       if (stop_ && stop_()) return Status::interrupted;
       if (finished()) return Status::complete;
       if (!noisy_ && flow_.at_rest(p_.state)) return rest(Status::collapsed);
-      if (p_.steps + p_.rejected >= plan_.max_steps) return Status::too_many_steps;
+      if (exhausted()) return gave_up();
+      if (plan_.stiff) choose_method();
       const double speed = fit_unit();
       if (!std::isfinite(speed)) return Status::not_finite;
       if (speed == 0 && !noisy_ && flow_.autonomous()) return rest(Status::at_equilibrium);
@@ -73,6 +78,34 @@ class Loop {
   bool endless() const { return std::isinf(plan_.end.mantissa()); }
   bool finished() const {
     return fixed_steps_ > 0 ? p_.steps >= fixed_steps_ : plan_.end <= p_.time;
+  }
+
+  // Errors of drifts count in an estimate as its weights do.
+  void set_noise_share() {
+    double weights = 0;
+    for (const double e : stepper_.tableau().error) weights += std::abs(e);
+    noise_share_ = std::max(kNoiseShare, 1.5 * weights);
+  }
+
+  std::uint64_t tried() const { return p_.steps + p_.rejected; }
+  // What steps of the first method may have been by now: of time and of what was tried alone, so
+  // that a run that is resumed goes on as it would have.
+  std::uint64_t patience() const {
+    const double decades = std::max(0.0, p_.time.log() / std::numbers::ln10);
+    return plan_.patience + static_cast<std::uint64_t>(kPatienceOfDecade * decades);
+  }
+  bool exhausted() const {
+    return tried() >= plan_.max_steps || (plan_.stiff && tried() >= patience() + plan_.stiff_steps);
+  }
+  Status gave_up() const { return held_ ? Status::too_stiff : Status::too_many_steps; }
+
+  void choose_method() {
+    const bool stiff = tried() >= patience();
+    if (stiff == relieved_) return;
+    stepper_ = Stepper(stiff ? *plan_.stiff : method_, plan_.noise);
+    set_noise_share();
+    relieved_ = stiff;
+    held_ = false;
   }
 
   void plan_fixed_steps() {
@@ -234,11 +267,15 @@ class Loop {
     Rejected before;
     bool was_rejected = false;
     double whole = 0;  // the step before it was cut short at the end of a piece
+    const double longest =
+        std::min(longest_step_, stepper_.longest_step(flow_, p_.state, p_.log_unit));
+    if (longest == 0) return Status::step_underflow;  // no derivative to follow
     const double first_step = p_.step;
     const std::uint64_t rejected = p_.rejected;
     for (;;) {
-      const bool last = !endless() && p_.step >= remaining;
-      const double h = last ? remaining : std::min(p_.step, longest_step_);
+      const bool last = !endless() && std::min(p_.step, longest) >= remaining;
+      const double h = last ? remaining : std::min(p_.step, longest);
+      held_ = relieved_ && h == longest;
       const auto error = stepper_.attempt(flow_, p_.time, p_.state, h, p_.log_unit, stop_);
       if (!error) {  // as if this step had not begun
         p_.step = first_step;
@@ -271,7 +308,7 @@ class Loop {
       p_.step = h * (std::isnan(ratio) ? 0.1 : std::clamp(0.9 * std::pow(ratio, -power), 0.1, 0.9));
       // A flow that depends on time may speed up within the step.
       if (p_.step * (flow_.autonomous() ? speed : pace) < 1e-18) return Status::step_underflow;
-      if (p_.steps + p_.rejected >= plan_.max_steps) return Status::too_many_steps;
+      if (exhausted()) return gave_up();
     }
   }
 
@@ -397,6 +434,7 @@ class Loop {
   }
 
   Flow& flow_;
+  const Tableau& method_;
   const Plan& plan_;
   Progress& p_;
   const Hooks& hooks_;
@@ -408,7 +446,9 @@ class Loop {
   double longest_step_ = kInfinity, pull_ = 0;  // in balance
   bool noisy_ = false;
   Steepness steepness_;
-  bool by_way_ = false;  // the next step is one of displacement
+  bool by_way_ = false;    // the next step is one of displacement
+  bool relieved_ = false;  // by the plan's stiff method
+  bool held_ = false;      // the last step was as long as one of that can be
   const Clock even_;
 };
 

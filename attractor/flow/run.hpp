@@ -29,6 +29,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -57,6 +58,11 @@ struct Plan {
   double step = 0.1;               // fixed-step methods, in time; the last one ends at `end`
   std::uint64_t max_steps = 10'000'000;
   Noise noise{};  // draws of stochastic methods
+  /// An adaptive method that takes over after so many steps, rejected ones counted, and a hundred
+  /// for each tenfold time: what holds steps of another one for so long is stiff. It has
+  /// `stiff_steps` itself.
+  std::optional<Tableau> stiff = std::nullopt;
+  std::uint64_t patience = 20'000, stiff_steps = 40'000;
 };
 
 struct Progress {

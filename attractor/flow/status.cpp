@@ -16,6 +16,8 @@ std::string_view name(Status status) {
       return "step_underflow";
     case Status::too_many_steps:
       return "too_many_steps";
+    case Status::too_stiff:
+      return "too_stiff";
     case Status::not_finite:
       return "not_finite";
   }
@@ -38,6 +40,8 @@ std::string_view remedy(Status status) {
              "switches between tokens";
     case Status::too_many_steps:
       return "raise max-steps, loosen tolerance or shorten time";
+    case Status::too_stiff:
+      return "what holds the state is 10^8 times as fast as what still moves it; shorten time";
     case Status::not_finite:
       return "shorten time, lower beta, gains or weights, or stay on the sphere";
   }

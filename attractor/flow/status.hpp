@@ -13,6 +13,7 @@ enum class Status {
   at_equilibrium,  // the drift is zero or stays at its rounding, but several clusters are left
   step_underflow,  // the step fell below what the precision of the state can resolve
   too_many_steps,  // the step limit was reached
+  too_stiff,       // so was it; what holds the state is faster than what moves it by too much
   not_finite,      // the state left the range of double precision
 };
 

@@ -188,11 +188,19 @@ std::optional<double> Stepper::attempt(const Flow& flow, const Time& start,
   clock_.clear();
   begin(flow, state, h);
   if (clocked) set_clock(law, log_unit, step);
+  if (tableau_.gamma > 0) {
+    if (!(longest_step(flow, state, log_unit) > 0)) return kNan;
+    matrix_.set(h, tableau_.gamma);
+  }
   if (!stages(flow, start, log_unit, stop)) return std::nullopt;
   // With first-same-as-last the final stage already sits at the result.
   if (!tableau_.first_same_as_last) move_by(tableau_.b, next_);
   if (noisy && !clocked) add_noise(law, log_unit, step);
   return error(flow);
+}
+
+double Stepper::longest_step(const Flow& flow, std::span<const double> state, double log_unit) {
+  return tableau_.gamma > 0 ? matrix_.longest_step(flow, state, log_unit) : kInfinity;
 }
 
 std::optional<double> Stepper::attempt_way(const Flow& flow, std::span<const double> state,
@@ -224,9 +232,22 @@ bool Stepper::stages(const Flow& flow, const Time& start, double log_unit,
                      const std::function<bool()>& stop) {
   for (std::size_t s = 1; s < tableau_.stages(); ++s) {
     if (stop && stop()) return false;
-    evaluate(flow, start, log_unit, s, tableau_.a[s], next_);
+    if (tableau_.gamma > 0 && s == 1)
+      stage_[1] = stage_[0];
+    else
+      evaluate(flow, start, log_unit, s, tableau_.a[s], next_);
+    if (tableau_.gamma > 0) solve_stage(s);
   }
   return true;
+}
+
+// From the drift at its point to the stage of a linearly implicit method.
+void Stepper::solve_stage(std::size_t stage) {
+  std::vector<double>& k = stage_[stage];
+  const std::vector<double>& c = tableau_.c[stage];
+  for (std::size_t r = 0; r < c.size(); ++r)
+    for (std::size_t j = 0; c[r] != 0 && j < k.size(); ++j) k[j] += c[r] * stage_[r][j];
+  matrix_.solve(k);
 }
 
 Clock Stepper::clock(const Flow& flow, const Time& start, double accuracy) const {
@@ -336,6 +357,7 @@ void Stepper::interpolate(double theta, std::span<double> out) const {
 
 void Stepper::accept(std::vector<double>& state) {
   std::swap(state, next_);
+  matrix_.forget();
   drift_known_ = tableau_.first_same_as_last && log_slowness_.empty();
   first_speed_ = 0;
   if (drift_known_) std::swap(stage_[0], stage_[tableau_.stages() - 1]);

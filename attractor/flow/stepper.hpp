@@ -15,6 +15,7 @@
 #include "attractor/base/random.hpp"
 #include "attractor/flow/clock.hpp"
 #include "attractor/flow/flow.hpp"
+#include "attractor/flow/implicit_matrix.hpp"
 #include "attractor/flow/tableau.hpp"
 
 namespace attractor::flow {
@@ -61,6 +62,8 @@ class Stepper {
   /// the beginning is in range.
   std::optional<double> attempt_way(const Flow& flow, std::span<const double> state, double length,
                                     double log_unit, const std::function<bool()>& stop = {});
+  /// Longer steps from this state mean nothing: of linearly implicit methods.
+  double longest_step(const Flow& flow, std::span<const double> state, double log_unit);
   std::span<const double> next() const { return next_; }
   /// The clock of the last attempt, after prepare_dense(), that began at `start`: `accuracy` is
   /// that of the logarithm of the time at its end. A step of displacement costs it some drifts.
@@ -81,7 +84,10 @@ class Stepper {
   /// method allows.
   void accept(std::vector<double>& state);
   /// The state or the unit changed from outside: forget the drift.
-  void restart() { drift_known_ = false; }
+  void restart() {
+    drift_known_ = false;
+    matrix_.forget();
+  }
 
   std::size_t evaluations() const { return evaluations_; }
 
@@ -89,6 +95,7 @@ class Stepper {
   void begin(const Flow& flow, std::span<const double> state, double h);
   bool stages(const Flow& flow, const Time& start, double log_unit,
               const std::function<bool()>& stop);
+  void solve_stage(std::size_t stage);
   void combine(const std::vector<double>& weights, std::size_t begin, std::size_t end,
                double* out) const;
   void move_by(const std::vector<double>& weights, std::span<double> out) const;
@@ -104,6 +111,7 @@ class Stepper {
   Stream own_noise_, common_noise_;
   std::uint64_t substeps_;
   Stages stage_;
+  ImplicitMatrix matrix_;
   std::vector<double> next_;
   bool drift_known_ = false;
   double first_speed_ = 0;  // what the drift of the first stage was divided by; 0: nothing

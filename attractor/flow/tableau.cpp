@@ -114,6 +114,7 @@ std::vector<std::size_t> Tableau::places() const {
       if (weights[s] != 0) last_use[s] = std::max(last_use[s], at);
   };
   for (std::size_t s = 0; s < stages(); ++s) need(a[s], s);
+  for (std::size_t s = 0; s < c.size(); ++s) need(c[s], s);
   for (std::size_t s = 0; s < dense_a.size(); ++s) need(dense_a[s], stages() + s);
   for (const auto* weights : {&b, &error, &error_low}) need(*weights, all);
   if (dense != nullptr)

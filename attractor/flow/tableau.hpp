@@ -4,6 +4,14 @@
 // second one of lower order the estimate is e^2 / sqrt(e^2 + e_low^2 / 100) (Hairer, Norsett,
 // Wanner, II.10). dense(theta) gives the weights of x(t + theta h), 0 <= theta <= 1, to within one
 // order of the method; the stages of `dense_a` are made for it alone, after a step is accepted.
+//
+// A linearly implicit method (Rosenbrock's; gamma > 0) solves for each stage but the first, which
+// is the drift and has no weight,
+//
+//   (1/gamma - h J) k_s = f(x + h sum_r a_sr k_r) + sum_r c_sr k_r,      J = df/dx at x
+//
+// (Hairer and Wanner IV.7): steps are as long as the solution is smooth, however fast what has died
+// out would contract. For flows that know their Jacobian, are autonomous and live in R^d.
 #pragma once
 
 #include <string_view>
@@ -25,6 +33,8 @@ struct Tableau {
   bool first_same_as_last = false;
   bool stochastic = false;  // the step ends with the flow's noise, if it is additive
   bool clocked = false;     // each point has its own step, if noise is multiplicative
+  double gamma = 0;         // above 0: linearly implicit
+  std::vector<std::vector<double>> c = {};
 
   std::size_t stages() const { return b.size(); }
   /// The array each stage (those of dense_a last) is kept in: stages that are never needed together
@@ -50,6 +60,9 @@ Tableau dormand_prince();
 Tableau bogacki_shampine();
 /// Dormand and Prince, 8(5,3): for fine tolerances (dormand_prince_8.cpp).
 Tableau dormand_prince_8();
+
+/// Rodas of Hairer and Wanner (1996), 4(3), linearly implicit and L-stable (rodas.cpp).
+Tableau rodas();
 
 /// x <- retract(x + h drift + P sqrt(2 kappa h) xi), xi standard normal. Weak order 1.
 Tableau euler_maruyama();

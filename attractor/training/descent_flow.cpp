@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cmath>
 
+#include "attractor/training/kinks/held_descent.hpp"
 #include "attractor/training/kinks/standstill.hpp"
 
 namespace attractor::training {
@@ -143,6 +144,30 @@ double DescentFlow::fitting_log_unit(std::span<const double> state, double prese
   return std::isfinite(size) ? -size : present;
 }
 
+bool DescentFlow::jacobian(std::span<const double> state, double log_unit,
+                           std::span<double> out) const {
+  if (options_.rule != Update::gradient || options_.momentum > 0 || options_.mirror != 2 ||
+      options_.decay > 0)
+    return false;
+  look(state);
+  // Logits change by 1e-5: truncation of 1e-10 of it, rounding of 1e-11.
+  const double delta =
+      1e-5 / (1 / std::max(1.0, norm(state)) + weight_scale(objective_, evaluation_));
+  const std::size_t dim = state.size();
+  std::vector<double> moved(state.begin(), state.end()), ahead(dim), behind(dim);
+  for (std::size_t b = 0; b < dim; ++b) {
+    moved[b] = state[b] + delta;
+    drift(moved, log_unit, ahead);
+    const double up = moved[b];
+    moved[b] = state[b] - delta;
+    drift(moved, log_unit, behind);
+    for (std::size_t a = 0; a < dim; ++a)
+      out[a * dim + b] = (ahead[a] - behind[a]) / (up - moved[b]);
+    moved[b] = state[b];
+  }
+  return true;
+}
+
 // dw / dtheta of a mirror, which measures lengths of motions of theta; empty: 1.
 std::vector<double> DescentFlow::metric(std::span<const double> w) const {
   if (options_.mirror == 2) return {};
@@ -202,7 +227,8 @@ bool DescentFlow::set_rest(const Rest& rest) {
 }
 
 bool DescentFlow::at_minimum(std::span<const double> state) const {
-  return judge(objective_, weights(state), options_.rest_distance) == Standstill::minimum;
+  const std::vector<double> lately = seen_.empty() ? seen_ : weights(seen_);
+  return judge(objective_, weights(state), options_.rest_distance, lately) == Standstill::minimum;
 }
 
 bool DescentFlow::at_rest(std::span<const double> state) const {

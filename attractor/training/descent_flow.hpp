@@ -76,6 +76,9 @@ class DescentFlow final : public flow::Flow {
   void drift_at(const flow::Time& now, std::span<const double> state, double log_unit,
                 std::span<double> out) const override;
   double fitting_log_unit(std::span<const double> state, double present) const override;
+  /// Minus the Hessian, by central differences; of the gradient rule alone.
+  bool jacobian(std::span<const double> state, double log_unit,
+                std::span<double> out) const override;
   bool simplify(const flow::Time& now, std::vector<double>& state) override;
   double share_in_piece(
       const std::function<void(double theta, std::span<double> state)>& along) override;

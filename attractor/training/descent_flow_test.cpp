@@ -239,5 +239,34 @@ TEST(MirrorDescent, MovesTheDualVariable) {
   }
 }
 
+// Against differences of the fourth order along random directions, and its own symmetry.
+TEST(DescentFlow, KnowsItsJacobian) {
+  for (const Train train : {Train::p, Train::W, Train::v_p}) {
+    Problem problem = general();
+    if (train != Train::W) problem.queries.clear();
+    const Objective objective(problem, Loss::logistic, train);
+    const DescentFlow flow(objective, {.flows = true});
+    const std::vector<double> w = flow.state(objective.start());
+    const std::size_t dim = w.size();
+    const double unit = 0.7;
+    std::vector<double> jacobian(dim * dim), along(dim), sum(dim), at(w), v(dim);
+    ASSERT_TRUE(flow.jacobian(w, unit, jacobian));
+    for (std::size_t a = 0; a < dim; ++a) v[a] = std::sin(1 + 3.7 * static_cast<double>(a));
+    const double h = 1e-3;
+    for (const auto& [shift, factor] : {std::pair{1, 8.0}, {-1, -8.0}, {2, -1.0}, {-2, 1.0}}) {
+      for (std::size_t a = 0; a < dim; ++a) at[a] = w[a] + shift * h * v[a];
+      flow.drift(at, unit, along);
+      for (std::size_t a = 0; a < dim; ++a) sum[a] += factor * along[a] / (12 * h);
+    }
+    double size = 0;
+    for (const double x : jacobian) size = std::max(size, std::abs(x));
+    for (std::size_t a = 0; a < dim; ++a) {
+      EXPECT_NEAR(dot(std::span(jacobian).subspan(a * dim, dim), v), sum[a], 1e-8 * size);
+      for (std::size_t b = 0; b < a; ++b)
+        EXPECT_NEAR(jacobian[a * dim + b], jacobian[b * dim + a], 1e-9 * size);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace attractor::training

@@ -19,6 +19,7 @@ using training::Objective;
 using training::Problem;
 
 constexpr std::uint64_t kFlowSteps = 3'000'000;
+constexpr std::size_t kImplicit = 128;         // weights: more cost more than the steps they save
 constexpr std::size_t kRecorded = 20'000'000;  // numbers of a trajectory kept at most
 constexpr std::string_view kMagic = "ATTRACTOR-SELECT-CHECKPOINT-2\n";
 
@@ -47,6 +48,7 @@ flow::Plan plan_of(const SelectSetup& p, std::size_t dim) {
   if (p.optimizer == Optimizer::flow) {
     plan.end = flow::Time(1, p.log10_time * std::numbers::ln10);
     plan.max_steps = kFlowSteps;
+    if (p.mirror == 2 && dim <= kImplicit) plan.stiff = flow::rodas();
   } else {
     plan.end = flow::Time(p.step * static_cast<double>(p.steps));
     plan.max_steps = p.steps + 1;
