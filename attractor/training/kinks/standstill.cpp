@@ -9,7 +9,8 @@
 
 namespace attractor::training {
 
-Standstill judge(const Objective& objective, std::span<const double> weights, double distance) {
+Standstill judge(const Objective& objective, std::span<const double> weights, double distance,
+                 std::span<const double> lately) {
   const Kinks kinks(objective);
   Evaluation e;
   objective.evaluate(weights, e);
@@ -30,11 +31,16 @@ Standstill judge(const Objective& objective, std::span<const double> weights, do
   const Eigen::VectorXd push = eigen.vectors.transpose() * (c.basis.transpose() * held.at(w));
   const double most = bend.cwiseAbs().maxCoeff(), resolved = 1e-7 * most;
   const double rounding = 1e-13 * most * std::max(length, 1 / scale) + 1e-14 * here.size;
+  Eigen::VectorXd way = Eigen::VectorXd::Zero(bend.size());
+  if (!lately.empty())
+    way = eigen.vectors.transpose() *
+          (c.basis.transpose() * (w - Eigen::Map<const Eigen::VectorXd>(lately.data(), w.size())));
   bool falls = false;
   for (Eigen::Index j = 0; j < bend.size(); ++j) {
     if (bend[j] < -resolved) falls = true;
     const double allowed = bend[j] > resolved ? std::max(rounding, bend[j] * far) : rounding;
     if (std::abs(push[j]) > allowed) return Standstill::moving;
+    if (std::abs(bend[j]) <= resolved && std::abs(way[j]) > far) return Standstill::moving;
   }
   return falls ? Standstill::saddle : Standstill::minimum;
 }

@@ -28,6 +28,19 @@ TEST(Standstill, IsAMinimumOnlyWithinTheDistance) {
     EXPECT_EQ(judge(objective, std::vector<double>{u + off, 0.4}, 1e-7), Standstill::moving) << off;
 }
 
+// The loss does not depend on the second weight. Who came along it is on his way all the same.
+TEST(Standstill, IsNotOfWeightsThatCameAlongAFlatValley) {
+  const Problem p = mixture(0.75);
+  const Objective objective(p, Loss::squared, {});
+  const std::vector<double> here = {std::log(3), 0.4};
+  for (const double off : {1e-6, -0.3}) {
+    const std::vector<double> along = {here[0], here[1] + off}, across = {here[0] + off, here[1]};
+    EXPECT_EQ(judge(objective, here, 1e-7, along), Standstill::moving) << off;
+    EXPECT_EQ(judge(objective, here, 1e-7, across), Standstill::minimum) << off;
+  }
+  EXPECT_EQ(judge(objective, here, 1e-7, here), Standstill::minimum);
+}
+
 // However slow: the way to infinity is no standstill, at any length and for any size of tokens.
 TEST(Standstill, IsNotTheWayToInfinity) {
   for (double size : {1e-3, 1.0, 1e4})
