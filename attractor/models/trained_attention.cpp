@@ -61,7 +61,7 @@ void TrainedAttention::head_products(const Matrix& q, const Matrix& k, std::size
 }
 
 /// sum_j weights_hij v_j of all heads, side by side.
-Matrix TrainedAttention::mixed(const std::vector<float>& weights, const Matrix& values) const {
+Matrix TrainedAttention::mixed(std::span<const float> weights, const Matrix& values) const {
   const Architecture& a = setting_.architecture;
   const std::size_t n = values.rows;
   Matrix out(n, a.queries());
@@ -76,7 +76,7 @@ Matrix TrainedAttention::mixed(const std::vector<float>& weights, const Matrix& 
 }
 
 /// The mean over heads of sum_j weights_hij y_j.
-Matrix TrainedAttention::mean_mixed(const std::vector<float>& weights, const Matrix& tokens) const {
+Matrix TrainedAttention::mean_mixed(std::span<const float> weights, const Matrix& tokens) const {
   const std::size_t n = tokens.rows, heads = setting_.architecture.heads;
   Matrix mean(n, n), out(n, tokens.columns);
   for (std::size_t h = 0; h < heads; ++h)
@@ -94,17 +94,18 @@ Matrix TrainedAttention::write(const Matrix& seen) {
   raw_keys_ = apply(layer.key, seen);
   queries_ = queries(raw_queries_);
   keys_ = keys(raw_keys_);
-  logits_.assign(heads * n * n, 0.0F);
-  chances_.assign(heads * n * n, 0.0F);
+  pairs_ = heads * n * n;
+  logits_ = std::make_unique_for_overwrite<float[]>(pairs_);
+  chances_ = std::make_unique_for_overwrite<float[]>(pairs_);
   each_head(heads, [&](std::size_t h) {
-    float* logits = logits_.data() + h * n * n;
+    float* logits = logits_.get() + h * n * n;
     head_products(queries_, keys_, h, logits);
     kernels::softmax_rows({logits, n * n}, n, static_cast<float>(setting_.scale), setting_.seen,
-                          std::span(chances_).subspan(h * n * n, n * n));
+                          {chances_.get() + h * n * n, n * n});
   });
-  if (setting_.identity_values) return mean_mixed(chances_, seen);
+  if (setting_.identity_values) return mean_mixed(chances(), seen);
   values_ = apply(layer.value, seen);
-  return apply(layer.output, mixed(chances_, values_));
+  return apply(layer.output, mixed(chances(), values_));
 }
 
 Matrix TrainedAttention::tangent(const Matrix& seen, const Matrix& moved) const {
@@ -128,7 +129,7 @@ Matrix TrainedAttention::tangent(const Matrix& seen, const Matrix& moved) const 
     head_products(dq, keys_, h, dl);
     head_products(queries_, dk, h, other.data());
     for (std::size_t i = 0; i < n; ++i) {
-      const float* p = chances_.data() + (h * n + i) * n;
+      const float* p = chances_.get() + (h * n + i) * n;
       double mean = 0;
       for (std::size_t j = 0; j < n; ++j) {
         dl[i * n + j] = scale * (dl[i * n + j] + other[i * n + j]);
@@ -141,11 +142,11 @@ Matrix TrainedAttention::tangent(const Matrix& seen, const Matrix& moved) const 
   });
   if (setting_.identity_values) {
     Matrix result = mean_mixed(change, seen);
-    add(result, mean_mixed(chances_, moved));
+    add(result, mean_mixed(chances(), moved));
     return result;
   }
   Matrix inside = mixed(change, values_);
-  add(inside, mixed(chances_, apply_to_tangent(layer.value, moved)));
+  add(inside, mixed(chances(), apply_to_tangent(layer.value, moved)));
   return apply_to_tangent(layer.output, inside);
 }
 

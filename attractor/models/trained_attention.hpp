@@ -3,6 +3,8 @@
 // what one wants to look at.
 #pragma once
 
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "attractor/kernels/matrix/softmax_rows.hpp"
@@ -30,8 +32,8 @@ class TrainedAttention {
   /// How that changes with them; after write().
   Matrix tangent(const Matrix& seen, const Matrix& moved) const;
 
-  const std::vector<float>& logits() const { return logits_; }
-  const std::vector<float>& chances() const { return chances_; }
+  std::span<const float> logits() const { return {logits_.get(), pairs_}; }
+  std::span<const float> chances() const { return {chances_.get(), pairs_}; }
   /// As queries meet them (normed, turned): n x key_heads head_dim.
   const Matrix& met_keys() const { return keys_; }
 
@@ -40,13 +42,14 @@ class TrainedAttention {
   Matrix keys(const Matrix& raw) const;
   void turn(Matrix& heads) const;
   void head_products(const Matrix& q, const Matrix& k, std::size_t head, float* out) const;
-  Matrix mixed(const std::vector<float>& weights, const Matrix& values) const;
-  Matrix mean_mixed(const std::vector<float>& weights, const Matrix& tokens) const;
+  Matrix mixed(std::span<const float> weights, const Matrix& values) const;
+  Matrix mean_mixed(std::span<const float> weights, const Matrix& tokens) const;
 
   AttentionSetting setting_;
   Matrix raw_queries_, raw_keys_;   // before their norm
   Matrix queries_, keys_, values_;  // n x heads head_dim, n x key_heads head_dim
-  std::vector<float> logits_, chances_;
+  std::size_t pairs_ = 0;  // heads n^2, of which each is written: no need to clear them first
+  std::unique_ptr<float[]> logits_, chances_;
 };
 
 }  // namespace attractor::models

@@ -25,9 +25,7 @@ constexpr std::size_t kMatrixDepth = 384;
 struct MatrixJob {
   RowsIn x;
   const float* strips;
-  std::size_t outputs, inputs;
-  const float* bias;  // none: null
-  RowsOut y;
+  std::size_t inputs;
 };
 
 }  // namespace attractor::kernels
@@ -41,14 +39,14 @@ constexpr std::size_t kMatrixRows = HWY_MAX_BYTES == 64 ? 12 : 6;  // what the r
 
 // Adds inputs [begin, end) of one half strip, two vectors wide, to the sums of a few rows.
 HWY_NOINLINE void matrix_tile(const float* const* x, const float* strip, std::size_t begin,
-                              std::size_t end, float* sums) {  // alone it has registers enough
+                              std::size_t end, float* const* sums) {  // alone it has registers
   const Tag<float> d;
   const std::size_t lanes = hn::Lanes(d);
   Vector<float> sum[kMatrixRows][2];
   ATTRACTOR_UNROLL
   for (std::size_t r = 0; r < kMatrixRows; ++r) {
-    sum[r][0] = hn::LoadU(d, sums + r * kMatrixStrip);
-    sum[r][1] = hn::LoadU(d, sums + r * kMatrixStrip + lanes);
+    sum[r][0] = hn::LoadU(d, sums[r]);
+    sum[r][1] = hn::LoadU(d, sums[r] + lanes);
   }
   for (std::size_t a = begin; a < end; ++a) {
     const auto w0 = hn::Load(d, strip + a * kMatrixStrip);
@@ -62,33 +60,30 @@ HWY_NOINLINE void matrix_tile(const float* const* x, const float* strip, std::si
   }
   ATTRACTOR_UNROLL
   for (std::size_t r = 0; r < kMatrixRows; ++r) {
-    hn::StoreU(sum[r][0], d, sums + r * kMatrixStrip);
-    hn::StoreU(sum[r][1], d, sums + r * kMatrixStrip + lanes);
+    hn::StoreU(sum[r][0], d, sums[r]);
+    hn::StoreU(sum[r][1], d, sums[r] + lanes);
   }
 }
 
-// All rows with one strip. Sums of a tile wait in `sums` while the depth is taken in pieces.
-void matrix_strip(const MatrixJob& job, std::size_t strip) {
-  const std::size_t lanes = hn::Lanes(Tag<float>()), first = strip * kMatrixStrip;
-  const std::size_t width = std::min(kMatrixStrip, job.outputs - first);
+// All rows with one strip. The depth is taken in pieces; between them sums wait where they belong.
+void matrix_strip(const MatrixJob& job, std::size_t strip, const RowsOut& y) {
+  const std::size_t lanes = hn::Lanes(Tag<float>());
   const float* weights = job.strips + strip * kMatrixStrip * job.inputs;
-  const std::size_t tiles = (job.x.count + kMatrixRows - 1) / kMatrixRows;
-  std::vector<float> sums(tiles * kMatrixRows * kMatrixStrip, 0.0F);
-  for (std::size_t r = 0; job.bias != nullptr && r < tiles * kMatrixRows; ++r)
-    std::copy_n(job.bias + first, width, sums.data() + r * kMatrixStrip);
+  HWY_ALIGN float beyond[kMatrixStrip] = {};  // sums of rows beyond the last
   for (std::size_t begin = 0; begin < job.inputs; begin += kMatrixDepth) {
     const std::size_t end = std::min(job.inputs, begin + kMatrixDepth);
     for (std::size_t c = 0; c < kMatrixStrip; c += 2 * lanes)
-      for (std::size_t tile = 0; tile < tiles; ++tile) {
+      for (std::size_t first = 0; first < job.x.count; first += kMatrixRows) {
         const float* x[kMatrixRows];
-        for (std::size_t r = 0; r < kMatrixRows; ++r)  // beyond the last row: that again
-          x[r] = job.x.data + std::min(tile * kMatrixRows + r, job.x.count - 1) * job.x.stride;
-        matrix_tile(x, weights + c, begin, end,
-                    sums.data() + tile * kMatrixRows * kMatrixStrip + c);
+        float* sums[kMatrixRows];
+        for (std::size_t r = 0; r < kMatrixRows; ++r) {
+          const std::size_t row = std::min(first + r, job.x.count - 1);
+          x[r] = job.x.data + row * job.x.stride;
+          sums[r] = first + r < job.x.count ? y.data + row * y.stride + c : beyond;
+        }
+        matrix_tile(x, weights + c, begin, end, sums);
       }
   }
-  for (std::size_t r = 0; r < job.x.count; ++r)
-    std::copy_n(sums.data() + r * kMatrixStrip, width, job.y.data + r * job.y.stride + first);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -166,20 +161,43 @@ std::vector<float> PackedMatrix::unpacked() const {
   return rows;
 }
 
+namespace {
+
+void begin_with_bias(std::span<const float> bias, std::size_t first, std::size_t width,
+                     std::size_t rows, const RowsOut& y) {
+  for (std::size_t r = 0; r < rows; ++r)
+    if (bias.empty())
+      std::fill_n(y.data + r * y.stride, width, 0.0F);
+    else
+      std::copy_n(bias.data() + first, width, y.data + r * y.stride);
+}
+
+}  // namespace
+
 void product(const RowsIn& x, const PackedMatrix& w, std::span<const float> bias,
              const RowsOut& y) {
   assert(bias.empty() || bias.size() == w.outputs());
   if (x.count == 0) return;
-  const MatrixJob job{.x = x,
-                      .strips = w.strips(),
-                      .outputs = w.outputs(),
-                      .inputs = w.inputs(),
-                      .bias = bias.empty() ? nullptr : bias.data(),
-                      .y = y};
+  const MatrixJob job{.x = x, .strips = w.strips(), .inputs = w.inputs()};
   const auto strip = HWY_DYNAMIC_DISPATCH(matrix_strip);
   parallel_for((w.outputs() + kMatrixStrip - 1) / kMatrixStrip, 1,
                [&](std::size_t begin, std::size_t end) {
-                 for (std::size_t s = begin; s < end; ++s) strip(job, s);
+                 for (std::size_t s = begin; s < end; ++s) {
+                   const std::size_t first = s * kMatrixStrip;
+                   const std::size_t width = std::min(kMatrixStrip, w.outputs() - first);
+                   const RowsOut out{y.data + first, y.stride};
+                   if (width == kMatrixStrip) {
+                     begin_with_bias(bias, first, width, x.count, out);
+                     strip(job, s, out);
+                     continue;
+                   }
+                   std::vector<float> narrow(x.count * kMatrixStrip);  // a strip has 32 outputs
+                   const RowsOut sums{narrow.data(), kMatrixStrip};
+                   begin_with_bias(bias, first, width, x.count, sums);
+                   strip(job, s, sums);
+                   for (std::size_t r = 0; r < x.count; ++r)
+                     std::copy_n(narrow.data() + r * kMatrixStrip, width, out.data + r * y.stride);
+                 }
                });
 }
 

@@ -40,15 +40,20 @@ void softmax_row(float* logits, std::size_t keys, float scale, KeyRange seen, fl
   const Tag<float> d;
   const std::size_t lanes = hn::Lanes(d);
   const auto factor = hn::Set(d, scale);
+  const auto low = hn::Set(d, -std::numeric_limits<float>::infinity());
+  auto top = low;
   std::size_t j = 0;
+  for (; j < seen.first; ++j) logits[j] *= scale;
+  for (; j + lanes <= seen.last; j += lanes) {
+    const auto scaled = hn::Mul(hn::LoadU(d, logits + j), factor);
+    hn::StoreU(scaled, d, logits + j);
+    top = hn::Max(top, scaled);
+  }
+  const std::size_t rest = j;
   for (; j + lanes <= keys; j += lanes)
     hn::StoreU(hn::Mul(hn::LoadU(d, logits + j), factor), d, logits + j);
   for (; j < keys; ++j) logits[j] *= scale;
-  const auto low = hn::Set(d, -std::numeric_limits<float>::infinity());
-  auto top = low;
-  for (j = seen.first; j + lanes <= seen.last; j += lanes)
-    top = hn::Max(top, hn::LoadU(d, logits + j));
-  if (j < seen.last) top = hn::Max(top, seen_lanes(d, logits, j, seen, low));
+  if (rest < seen.last) top = hn::Max(top, seen_lanes(d, logits, rest, seen, low));
   const auto peak = hn::MaxOfLanes(d, top);
   auto sum = hn::Zero(d);
   for (j = seen.first; j + lanes <= seen.last; j += lanes) {
@@ -58,9 +63,9 @@ void softmax_row(float* logits, std::size_t keys, float scale, KeyRange seen, fl
   }
   if (j < seen.last) {
     const auto e = exp_below_zero(d, hn::Sub(seen_lanes(d, logits, j, seen, low), peak));
-    HWY_ALIGN float rest[HWY_MAX_BYTES / sizeof(float)];
-    hn::Store(e, d, rest);
-    std::copy_n(rest, seen.last - j, chances + j);
+    HWY_ALIGN float last[HWY_MAX_BYTES / sizeof(float)];
+    hn::Store(e, d, last);
+    std::copy_n(last, seen.last - j, chances + j);
     sum = hn::Add(sum, e);
   }
   const float share = 1 / hn::GetLane(hn::SumOfLanes(d, sum));
