@@ -429,30 +429,80 @@ const element = (name, kind) => {
 };
 
 /**
- * Fills the element with the scene and plays it once from the moment worth looking at, unless the
- * reader asked for less motion; options.loop: again and again.
- * @param {HTMLElement} box @param {Scene} scene @param {{loop?: boolean}} [options] @returns {Player}
+ * What stands in the element: the picture, its controls, words about it.
+ * @param {HTMLElement} box @param {Scene} scene
  */
-export function mount(box, scene, options = {}) {
+function furnish(box, scene) {
   const canvas = element('canvas'), button = element('button'), slider = element('input'), when = element('p', 'when');
   const controls = element('div', 'controls'), note = element('p', 'note'), tip = element('div', 'tip');
+  const last = scene.labels.length - 1;
   canvas.setAttribute('role', 'img');
   canvas.setAttribute('aria-label', plain(scene.title));
   slider.type = 'range'; slider.min = '0'; slider.step = 'any';
+  slider.max = String(last); slider.value = String(scene.rest);
   slider.setAttribute('aria-label', 'Time');
   button.type = 'button';
   tip.hidden = true;
   note.append(...markupNodes(scene.note));
   controls.append(button, slider);
-  box.replaceChildren(canvas, controls, when, note, tip);
-  const last = scene.labels.length - 1;
-  slider.max = String(last); slider.value = String(scene.rest);
   controls.hidden = last === 0;
+  box.replaceChildren(canvas, controls, when, note, tip);
+  return {canvas, button, slider, when, tip, last};
+}
+
+/**
+ * The pointer turns the picture, if it can be turned, and names what is under it.
+ * @param {HTMLCanvasElement} canvas @param {TokenPicture | PlanePicture} picture @param {HTMLElement} tip
+ * @param {boolean} turnable @param {() => void} redraw
+ */
+function followPointer(canvas, picture, tip, turnable, redraw) {
+  /** @param {PointerEvent} e */
+  const point = e => {
+    const frame = canvas.getBoundingClientRect();
+    const x = e.clientX - frame.left - frame.width / 2, y = e.clientY - frame.top - frame.height / 2;
+    const near = picture.seen.filter(s => Math.hypot(s.x - x, s.y - y) < Math.max(8, s.r)).pop();
+    tip.hidden = !near;
+    if (!near) return;
+    tip.textContent = near.words;
+    tip.style.left = `${canvas.offsetLeft + frame.width / 2 + near.x}px`;
+    tip.style.top = `${canvas.offsetTop + frame.height / 2 + near.y - near.r}px`;
+  };
+  if (turnable) canvas.classList.add('turnable');
+  canvas.onpointerdown = e => { if (turnable) canvas.setPointerCapture(e.pointerId); };
+  canvas.onpointermove = e => {
+    if (!turnable || !canvas.hasPointerCapture(e.pointerId)) return point(e);
+    tip.hidden = true;
+    picture.turnBy(e.movementX / picture.radius, e.movementY / picture.radius);
+    redraw();
+  };
+  canvas.onpointerleave = () => { tip.hidden = true; };
+  canvas.ondblclick = () => { picture.straighten(); redraw(); };
+}
+
+/**
+ * Calls `begin` a moment after the reader first sees half of the element, unless less motion is asked for.
+ * @param {HTMLElement} seen @param {() => void} begin
+ */
+function onceSeen(seen, begin) {
+  if (matchMedia('(prefers-reduced-motion: reduce)').matches) return;
+  const watcher = new IntersectionObserver(entries => {
+    if (!entries.some(e => e.isIntersecting)) return;
+    watcher.disconnect();
+    setTimeout(begin, 900);
+  }, {threshold: 0.5});
+  watcher.observe(seen);
+}
+
+/**
+ * Fills the element with the scene and plays it once from the moment worth looking at, unless the
+ * reader asked for less motion; options.loop: again and again.
+ * @param {HTMLElement} box @param {Scene} scene @param {{loop?: boolean}} [options] @returns {Player}
+ */
+export function mount(box, scene, options = {}) {
+  const {canvas, button, slider, when, tip, last} = furnish(box, scene);
   const sheet = new Canvas(box, canvas);
   const picture = scene.tokens ? new TokenPicture(sheet, scene.tokens)
     : new PlanePicture(sheet, /** @type {Plane} */ (scene.plane));
-  const turnable = scene.tokens?.turnable ?? false;
-  if (turnable) canvas.classList.add('turnable');
   /** @type {((position: number) => void)[]} */
   const watchers = [];
   const pace = Math.min(450, Math.max(60, 14000 / Math.max(1, last)));  // milliseconds from moment to moment
@@ -509,42 +559,17 @@ export function mount(box, scene, options = {}) {
     e.preventDefault(); returns = false;
     go(Math.round(position()) + step);
   };
-  /** @param {PointerEvent} e */
-  const point = e => {
-    const frame = canvas.getBoundingClientRect();
-    const x = e.clientX - frame.left - frame.width / 2, y = e.clientY - frame.top - frame.height / 2;
-    const near = picture.seen.filter(s => Math.hypot(s.x - x, s.y - y) < Math.max(8, s.r)).pop();
-    tip.hidden = !near;
-    if (!near) return;
-    tip.textContent = near.words;
-    tip.style.left = `${canvas.offsetLeft + frame.width / 2 + near.x}px`;
-    tip.style.top = `${canvas.offsetTop + frame.height / 2 + near.y - near.r}px`;
-  };
-  canvas.onpointerdown = e => { if (turnable) canvas.setPointerCapture(e.pointerId); };
-  canvas.onpointermove = e => {
-    if (!turnable || !canvas.hasPointerCapture(e.pointerId)) return point(e);
-    tip.hidden = true;
-    picture.turnBy(e.movementX / picture.radius, e.movementY / picture.radius);
-    redraw();
-  };
-  canvas.onpointerleave = () => { tip.hidden = true; };
-  canvas.ondblclick = () => { picture.straighten(); redraw(); };
+  followPointer(canvas, picture, tip, scene.tokens?.turnable ?? false, redraw);
   new ResizeObserver(redraw).observe(canvas);
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
   sign();
   draw();
 
-  if (last > 0 && !matchMedia('(prefers-reduced-motion: reduce)').matches) {
-    const seen = new IntersectionObserver(entries => {
-      if (!entries.some(e => e.isIntersecting)) return;
-      seen.disconnect();
-      setTimeout(() => {
-        if (playing || position() !== scene.rest) return;
-        if (scene.rest === last) slider.value = '0'; else returns = !options.loop;
-        play();
-      }, 900);
-    }, {threshold: 0.5});
-    seen.observe(canvas);
-  }
+  if (last > 0)
+    onceSeen(canvas, () => {
+      if (playing || position() !== scene.rest) return;
+      if (scene.rest === last) slider.value = '0'; else returns = !options.loop;
+      play();
+    });
   return {position, go: to => { returns = false; go(to); }, play, stop, watch: w => { watchers.push(w); w(position()); }};
 }
