@@ -6,7 +6,6 @@
 #include <numbers>
 
 #include "attractor/lab/json.hpp"
-#include "attractor/observe/leaders.hpp"
 
 namespace attractor::lab {
 namespace {
@@ -153,14 +152,6 @@ std::vector<std::size_t> cluster_sizes(const Snapshot& snapshot) {
   return sizes;
 }
 
-/// Tokens at the start that others gather at, at the radius 4/sqrt(beta) of arXiv 2411.04990.
-void add_leaders(const FlowRecord& r, Json& json) {
-  const double radius = std::min(2.0, 4 / std::sqrt(std::max(r.setup.beta, 1e-300)));
-  const observe::Leaders found = observe::leaders(r.snapshots.front().positions, r.dim, radius);
-  json["leaders"] = found.centres.size();
-  json["strong_leaders"] = found.strong.size();
-}
-
 }  // namespace
 
 Json flow_values(const FlowRecord& r) {
@@ -199,8 +190,10 @@ Json flow_values(const FlowRecord& r) {
       is_adaptive(r.setup) ? Json(std::max(r.setup.tolerance, r.loosened)) : Json();
   json["perturbation_grows"] = r.grows ? Json(*r.grows) : Json();
   json["log10_growth_rate"] = number(r.log10_growth);
-  if (r.setup.mask == MaskKind::causal && r.setup.space == depth::Geometry::sphere)
-    add_leaders(r, json);
+  if (r.leaders) {
+    json["leaders"] = r.leaders->centres.size();
+    json["strong_leaders"] = r.leaders->strong.size();
+  }
   if (!r.head_entropies.empty()) json["head_entropies"] = r.head_entropies;
   return json;
 }

@@ -311,6 +311,12 @@ class FlowRun::Experiment {
       record_.log10_growth = std::log10(growth.rate) - progress_.log_unit / std::numbers::ln10;
   }
 
+  // What others gather at, by arXiv 2411.04990.
+  void find_leaders() {
+    const double radius = std::min(2.0, 4 / std::sqrt(std::max(p_.beta, 1e-300)));
+    record_.leaders = observe::leaders(record_.snapshots.front().positions, start_.dim, radius);
+  }
+
   FlowRecord finish() {
     record_.time = record_.solver_time = progress_.time;
     record_.steps = progress_.steps;
@@ -340,6 +346,7 @@ class FlowRun::Experiment {
     if (record_.status == flow::Status::collapsed && !record_.merges.empty())
       record_.time = record_.merges.back().time;
     if (record_.status == flow::Status::at_equilibrium) judge_equilibrium();
+    if (p_.mask == MaskKind::causal && p_.space == depth::Geometry::sphere) find_leaders();
     record_.layer_status = model_.flow().status();
     const depth::ClumpHistory clumps = model_.clump_history();
     record_.velocity_error = std::max(model_.whole().drift_error(), clumps.error);

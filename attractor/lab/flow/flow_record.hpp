@@ -13,6 +13,7 @@
 #include "attractor/flow/status.hpp"
 #include "attractor/lab/flow/flow_setup.hpp"
 #include "attractor/lab/flow/flow_weights.hpp"
+#include "attractor/observe/leaders.hpp"
 #include "attractor/observe/merge_tree.hpp"
 #include "attractor/observe/observation.hpp"
 
@@ -56,8 +57,9 @@ struct FlowRecord {
   double loosened = 0;         // the largest tolerance that the engine's error imposed; 0: none
   std::optional<bool> grows;   // at an equilibrium: whether a perturbation grows,
   double log10_growth = kNan;  // and log10 of its rate
-  std::vector<double> head_entropies;                // at the end, for general layers
-  std::vector<std::uint32_t> selected;               // hardmax: what each token selects at the end
+  std::optional<observe::Leaders> leaders;  // causal masks: of the start, at radius 4/sqrt(beta)
+  std::vector<double> head_entropies;       // at the end, for general layers
+  std::vector<std::uint32_t> selected;      // hardmax: what each token selects at the end
   LayerStatus layer_status = LayerStatus::complete;  // worst of all attention maps
   FlowWeights weights;                               // at the start
   FlowWeights last_weights;                          // at the end, where they are redrawn
