@@ -95,8 +95,8 @@ Matrix TrainedAttention::write(const Matrix& seen) {
   queries_ = queries(raw_queries_);
   keys_ = keys(raw_keys_);
   pairs_ = heads * n * n;
-  logits_ = std::make_unique_for_overwrite<float[]>(pairs_);
-  chances_ = std::make_unique_for_overwrite<float[]>(pairs_);
+  logits_ = std::unique_ptr<float[]>(new float[pairs_]);
+  chances_ = std::unique_ptr<float[]>(new float[pairs_]);
   each_head(heads, [&](std::size_t h) {
     float* logits = logits_.get() + h * n * n;
     head_products(queries_, keys_, h, logits);
