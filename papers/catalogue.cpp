@@ -47,6 +47,7 @@ namespace multiscale { Entry entry(); }
 namespace heat_flow { Entry entry(); }
 namespace pairing { Entry entry(); }
 namespace causal_leaders { Entry entry(); }
+namespace causal_values { Entry entry(); }
 namespace attention_sink { Entry entry(); }
 namespace cap_times { Entry entry(); }
 namespace slow_manifold { Entry entry(); }
@@ -132,6 +133,7 @@ constexpr Entry (*kEntries[])() = {
     mean_field_limit::entry,
     kuramoto::entry,
     causal_leaders::entry,
+    causal_values::entry,
     normalisation_rates::entry,
     critical_scaling::entry,
     noise_transition::entry,

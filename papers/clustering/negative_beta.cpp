@@ -133,7 +133,7 @@ Angles end_of(Rule rule, double beta, const Angles& start, const Effort& effort)
       there = there || meanfield::rest_near(angles_of(step.after), beta).stable();
   };
   flow::run(tokens, flow::dormand_prince(),
-            {.end = flow::Time(2e4, tokens.log_unit()), .tolerance = 1e-8}, progress, hooks);
+            {.end = flow::Time(2e6, tokens.log_unit()), .tolerance = 1e-8}, progress, hooks);
   return angles_of(progress.state);
 }
 
