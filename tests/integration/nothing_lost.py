@@ -50,7 +50,7 @@ class NothingLost(program.ProgramTest):
     def setUpClass(cls):
         cls.place = pathlib.Path(tempfile.mkdtemp(prefix="attractor-test-"))
         cls.addClassCleanup(shutil.rmtree, cls.place)
-        cls.data = cls.place / "data.json"
+        cls.data, cls.seconds = cls.place / "data.json", {}
         program.attractor("problem", "single-local", "--out", cls.data)
 
     def words(self, name):
@@ -59,7 +59,9 @@ class NothingLost(program.ProgramTest):
     def undisturbed(self, name):
         out = self.place / name
         if not out.exists():
+            since = time.monotonic()
             run = program.attractor(*self.words(name), "--out", out, "--no-figures", "--quiet")
+            self.seconds[name] = time.monotonic() - since
             self.assertEqual(run.status, 0, run.err)
         return content(out)
 
@@ -91,9 +93,10 @@ class NothingLost(program.ProgramTest):
         for name in LONG:
             with self.subTest(name):
                 self.undisturbed(name)
+                longest = min(0.1, 0.2 * self.seconds[name])  # a fast machine is through with the shortest in a tenth of a second
                 out, words, kills = self.directory / name, [*self.words(name), "--out", self.directory / name], 0
                 for _ in range(3):
-                    status, said = self.stopped(words, out, signal.SIGKILL, moments.uniform(0, 0.1))
+                    status, said = self.stopped(words, out, signal.SIGKILL, moments.uniform(0, longest))
                     if status == 0:
                         break  # faster than the signal
                     self.assertEqual(status, -signal.SIGKILL, said)

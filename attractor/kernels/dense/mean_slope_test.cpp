@@ -63,8 +63,9 @@ void expect_plain_sums(const Logits& l) {
 }
 
 TEST_P(MeanSlopeTest, AreThePlainSums) {
+  const bool extended = std::exp(-1000.0L) > 0;  // else the plain sums are in doubles: WebAssembly
   for (std::size_t count : kSlopeCounts)
-    for (double size : {0.1, 1.0, 30.0, 1000.0})
+    for (double size : extended ? std::vector{0.1, 1.0, 30.0, 1000.0} : std::vector{0.1, 1.0})
       for (unsigned seed = 0; seed < 5; ++seed) expect_plain_sums(draw_logits(count, size, seed));
 }
 
