@@ -2,8 +2,10 @@
 
     /usr/bin/python3 bench/hard_margin_peer.py PROGRAM [--quick|--large] [--directory DIR]
 
-PROGRAM is the built bench/hard_margin_timing. Tokens are random unit vectors; each input chooses the token that a
-hidden direction prefers, so the choice is feasible and about d of its n(T - 1) constraints are tight. cvxopt.solvers.qp
+PROGRAM is the built bench/hard_margin_timing. Three kinds of data, all feasible, of unit tokens in random directions
+with about d of n(T - 1) constraints tight: "random", each input chooses the token that a hidden direction prefers;
+"planted", the chosen token leans towards it; "nearly infeasible", in each input a second token is as far along that
+direction as the chosen one, but for a thousandth. The largest shape is solved of each kind. cvxopt.solvers.qp
 runs as it comes and with all tolerances at 1e-12; building its matrices is not timed, nor is reading our file. "blas"
 names the BLAS it used: install libopenblas0, the reference one is no fair peer. A table goes to stderr, one JSON object
 to stdout. --quick leaves the largest shape out and runs two rounds; --large solves n = 10^4, T = 128, d = 512 instead,
@@ -30,12 +32,13 @@ SHAPES = [  # (n, T, d), solutions in one round, rounds
     ((1024, 64, 256), 1, 2),
 ]
 LARGE = (10_000, 128, 512)
+KINDS = ("random", "planted", "nearly infeasible")
 TIGHT = {"abstol": 1e-12, "reltol": 1e-12, "feastol": 1e-12}
-HEADER = ("n", "T", "d", "support", "gap", "ours s", "2 thr. s", "cvxopt s", "error", "violation", "ratio", "tight s",
+HEADER = ("data", "n", "T", "d", "support", "gap", "ours s", "2 thr. s", "cvxopt s", "error", "violation", "ratio", "tight s",
           "error", "violation", "ratio")
 
 
-def write_problem(directory, shape, seed):
+def write_problem(directory, shape, seed, kind="random"):
     """X.npy and choice.npy, made input by input, so that memory does not limit their size."""
     inputs, tokens, dim = shape
     random = np.random.default_rng(seed)
@@ -44,8 +47,16 @@ def write_problem(directory, shape, seed):
     choice = np.empty(inputs, dtype=np.int64)
     for i in range(inputs):
         keys = random.standard_normal((tokens, dim))
+        if kind == "planted":
+            choice[i] = random.integers(tokens)
+            keys[choice[i]] += 6 * direction / np.linalg.norm(direction)
         keys /= np.linalg.norm(keys, axis=1, keepdims=True)
-        x[i], choice[i] = keys, (keys @ direction).argmax()
+        along = keys @ direction
+        choice[i] = along.argmax()
+        if kind == "nearly infeasible":
+            second = np.argsort(along)[-2]
+            keys[second] += (0.999 * along[choice[i]] - along[second]) * direction / (direction @ direction)
+        x[i] = keys
     x.flush()
     np.save(directory / "choice.npy", choice)
     return x, choice
@@ -85,8 +96,8 @@ class Peer:
         return best, np.array(solution["x"]).ravel()
 
 
-def compare(program, directory, shape, repeats, rounds):
-    x, choice = write_problem(directory, shape, seed=shape[0])
+def compare(program, directory, shape, kind, repeats, rounds):
+    x, choice = write_problem(directory, shape, shape[0], kind)
     rows = constraints(np.asarray(x), choice)
     peer = Peer(rows)
     single, double, default, tight = [], [], [], []
@@ -98,6 +109,7 @@ def compare(program, directory, shape, repeats, rounds):
     best = min(single, key=lambda run: run["seconds"])
     result = {
         "shape": shape,
+        "kind": kind,
         "status": best["status"],
         "support": best["support"],
         "rounds": best["rounds"],
@@ -127,7 +139,7 @@ def blas():
 
 def print_row(result):
     r = result
-    cells = [*map(str, r["shape"]), str(r["support"]), f"{r['ours_gap']:.0e}", f"{r['ours_seconds']:.3g}",
+    cells = [r["kind"].split()[0], *map(str, r["shape"]), str(r["support"]), f"{r['ours_gap']:.0e}", f"{r['ours_seconds']:.3g}",
              f"{r['ours_seconds_2_threads']:.3g}"]
     for name, ratio in (("cvxopt", "ratio"), ("cvxopt_tight", "ratio_tight")):
         cells += [f"{r[name + '_seconds']:.3g}", f"{r[name + '_error']:.0e}", f"{r[name + '_violation']:.0e}",
@@ -143,8 +155,9 @@ def compare_all(program, directory, shapes):
     print_cells(HEADER)
     results = []
     for shape, repeats, rounds in shapes:
-        results.append(compare(program, directory, shape, repeats, rounds))
-        print_row(results[-1])
+        for kind in KINDS if shape == shapes[-1][0] else KINDS[:1]:
+            results.append(compare(program, directory, shape, kind, repeats, rounds))
+            print_row(results[-1])
     good = all(r["status"] == "optimal" and r["ours_gap"] <= 1e-12 and r["same_on_2_threads"] for r in results)
     return {"good": good, "blas": blas(), "shapes": results}
 

@@ -25,6 +25,7 @@ import json
 import math
 import os
 import pathlib
+import resource
 import subprocess
 import sys
 import tempfile
@@ -265,8 +266,9 @@ def training(setting):
 
 def hard_margin(setting):
     report = setting.peer("hard_margin_peer.py", "bench/hard_margin_timing", *(["--quick"] if setting.quick else []))
-    return [row("hard-margin", "x".join(map(str, shape["shape"])), "s", shape["ours_seconds"], peer="cvxopt",
-                peer_value=shape["cvxopt_seconds"]) for shape in (report["shapes"] if report else ())]
+    name = lambda shape: "x".join(map(str, shape["shape"])) + ("" if shape["kind"] == "random" else ", " + shape["kind"])
+    return [row("hard-margin", name(shape), "s", shape["ours_seconds"], peer="cvxopt", peer_value=shape["cvxopt_seconds"],
+                least=20 if shape["shape"] == [1024, 64, 256] else None) for shape in (report["shapes"] if report else ())]
 
 
 # ---- The program.
@@ -281,12 +283,63 @@ def wall(command, runs):
     return best
 
 
+def processor(command, runs):
+    """Least processor time of a command."""
+    best = math.inf
+    for _ in range(runs):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        wall(command, 1)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return best
+
+
+def default_outputs(attractor, quick):
+    """What observing costs: a run with default outputs over the same with one."""
+    cases = [("circle", "--dim 2 --beta 9 --time 10 --tokens", 100_000), ("circle", "--dim 2 --beta 9 --time 10 --tokens", 1_000_000),
+             ("sphere", "--dim 3 --beta 9 --time 10 --tokens", 100_000), ("sphere", "--dim 3 --beta 9 --time 3 --tokens", 1_000_000),
+             ("d = 4", "--dim 4 --beta 9 --time 3 --tokens", 20_000), ("d = 16", "--dim 16 --beta 9 --time 3 --tokens", 20_000)]
+    rows = []
+    for where, options, tokens in cases:
+        if quick and tokens > 100_000:
+            continue
+        command = [attractor, "flow", "--threads", 1, *options.split(), tokens]
+        one = wall([*command, "--outputs", 1], 1)
+        usual = wall(command, 1)
+        rows += [row("program", f"{tokens:,} tokens, {where}: default outputs over one", "x", usual / one, most=1.25),
+                 row("program", f"{tokens:,} tokens, {where}, to its end", "s", usual)]
+    return rows
+
+
+def training_program(attractor):
+    """`select` on 512 x 128 x 128 numbers, a hundred steps, reading and certificate included."""
+    import numpy as np
+    random = np.random.default_rng(1)
+    with tempfile.TemporaryDirectory(prefix="attractor-bench-") as directory:
+        for name, value in (("X", random.standard_normal((512, 128, 128))), ("Y", random.choice([-1.0, 1.0], 512)),
+                            ("v", random.standard_normal(128))):
+            np.save(f"{directory}/{name}.npy", value)
+        return wall([attractor, "select", directory, "--steps", 100, "--threads", 1], 2)
+
+
 def program(setting):
     attractor = setting.build / "attractor"
     if not attractor.exists():
         return []
     small = [attractor, "flow", "--tokens", 64, "--dim", 3]
     rows = [row("program", "attractor flow --tokens 64 --dim 3, start to end", "ms", 1e3 * wall(small, 20), most=50)]
+    with tempfile.TemporaryDirectory(prefix="attractor-bench-") as directory:
+        pages = iter(range(10))
+        page = min(processor([*small, "--out", f"{directory}/{next(pages)}"], 1) for _ in range(5))
+    rows.append(row("program", "the same with its page, processor time", "s", page, most=0.15))
+    for power in (3, 5, 6):
+        rows.append(row("program", f"64 tokens in d = 3 until they are one, beta = 10^{power}", "s",
+                        wall([*small, "--time", "inf", "--beta", f"1e{power}"], 1), most=5))
+    rows.append(row("program", "attractor select, 512x128x128, a hundred steps", "s", training_program(attractor)))
+    rows += default_outputs(attractor, setting.quick)
+    if not setting.quick:
+        rows.append(row("program", "attractor reproduce all --quick", "s", wall([attractor, "reproduce", "all", "--quick"], 1),
+                        most=600))
     long = [(2, 10, 50, 60), (3, 30, 20, 600)] if not setting.quick else []
     for dim, beta, end, most in long:
         options = f"--tokens 1000000 --dim {dim} --beta {beta} --time {end} --tolerance 1e-6 --outputs 1"

@@ -28,6 +28,19 @@ TITLES = {
                "precision; products as tokens x outputs x inputs. Attention heads alone: logits, softmax and weighted values."),
     "program": ("Whole program", "Wall time of the command, observations included."),
 }
+SEEN = [  # what a user does: part and name of the row, in words, factor to seconds, and what else would do it
+    ("dense", "f64 plain n=4096 d=64", "one velocity of 4,096 tokens, d = 64", 1e-9 * 4096**2, "PyTorch, in chunks"),
+    ("batches", "n=32 2048 systems d=2", "one step of 2,048 systems of 32 tokens, d = 2", 1e-6 * 2048, "PyTorch, batched"),
+    ("program", "100,000 tokens, circle, to its end", "100,000 tokens on the circle to T = 10, with what is shown", 1, ""),
+    ("program", "1,000,000 tokens, circle, to its end", "a million of them", 1, ""),
+    ("program", "20,000 tokens, d = 16, to its end", "20,000 tokens in d = 16 to T = 3", 1, ""),
+    ("program", "64 tokens in d = 3 until they are one, beta = 10^6", "64 tokens until they are one, β = 10⁶", 1, ""),
+    ("program", "the same with its page, processor time", "a flow of 64 tokens with a page to read", 1, ""),
+    ("training", "512x128x128", "one step of training the prompt, 512 inputs of 128 tokens, d = 128", 1e-6, "PyTorch, its best form"),
+    ("hard-margin", "1024x64x256", "a certified max margin, 1,024 inputs of 64 tokens, d = 256", 1, "cvxopt"),
+    ("models", "pass with all observables, two threads", "MiniLM on 128 tokens with all that is observed", 1e-3, ""),
+    ("program", "attractor reproduce all --quick", "the whole catalogue of published results, quick sizes", 1, ""),
+]
 COLOURS = ("#0072B2", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#D55E00", "#000000", "#999999")  # Okabe and Ito
 
 
@@ -112,6 +125,7 @@ def write_page(result):
         f"{limits['fma_gflops_f32']:.0f} in f32; an exponential {limits['exp_ns_f64']:.2f} ns (C library "
         f"{limits['libm_ns_f64']:.1f}); reading {limits['read_gb_s']:.0f} GB/s, with two threads "
         f"{limits['read_gb_s_2']:.0f}.", "",
+        *user_table(result),
         "![Times faster than the fastest peer](pictures/performance.svg)", ""]
     for part, (title, words) in TITLES.items():
         rows = [row for row in result["rows"] if row["part"] == part]
@@ -119,6 +133,26 @@ def write_page(result):
             lines += [f"## {title}", "", words, "", *markdown_table(rows), ""]
     _, mark, python = PAGE.read_text().partition("<!-- from Python -->")  # bench/python_peer.py writes that part
     PAGE.write_text("\n".join(lines).rstrip() + "\n" + (f"\n{mark}{python}" if mark else ""))
+
+
+def seconds(value):
+    for unit, size in (("min", 60), ("s", 1), ("ms", 1e-3), ("µs", 1e-6)):
+        if value >= (120 if unit == "min" else size):
+            return f"{value / size:.3g} {unit}"
+    return f"{value / 1e-9:.3g} ns"
+
+
+def user_table(result):
+    """What you do, how long it takes, and how long with what you would use instead, measured in the same run."""
+    known = {(row["part"], row["name"]): row for row in result["rows"]}
+    lines = ["| what you do | how long | instead | how long | times |", "|---|---|---|---|---|"]
+    for part, name, words, factor, instead in SEEN:
+        row = known.get((part, name))
+        if row is None:
+            continue
+        peer = (instead or row["peer"], seconds(factor * row["peer_value"]), f"{row['ratio']:.3g}") if "peer" in row else ("", "", "")
+        lines.append(f"| {words} | {seconds(factor * row['value'])} | " + " | ".join(peer) + " |")
+    return [*lines, ""]
 
 
 def markdown_table(rows):
