@@ -49,7 +49,7 @@ class Descent {
     const double here = fall(u), x = clock_.depth(from_ - u);
     const double allowed = std::min(kFall / clock_.slope, std::max(kFall, 0.25 * x));
     double step = std::min(most, kStride);
-    while (fall(u + step) - here > allowed) step /= 2;
+    while (std::abs(fall(u + step) - here) > allowed) step /= 2;
     return step;
   }
 
@@ -75,8 +75,8 @@ double ratio(const ClusterPair& pair) {
 }
 
 void check(const ClusterPair& pair) {
-  if (!(pair.beta >= 0 && pair.beta <= 1e6))
-    throw Error(fmt::format("beta = {} is not allowed; allowed: 0 to 1e6", pair.beta));
+  if (!(pair.beta >= -20 && pair.beta <= 1e6))
+    throw Error(fmt::format("beta = {} is not allowed; allowed: -20 to 1e6", pair.beta));
   for (const double mass : {pair.mass1, pair.mass2})
     if (!(mass > 0 && mass <= 1))
       throw Error(fmt::format("mass = {} is not allowed; allowed: above 0, up to 1", mass));
@@ -121,7 +121,8 @@ double place_after(const MergeClock& clock, double from, const flow::Time& time)
   double left = most;
   for (double u = 0, length = kStride / 2; left > 0;) {
     // Merged as far as doubles can tell: the place now falls at constant speed.
-    if (clock.depth(from - u) < kNegligibleShare) return from - u - left / descent.weight(u);
+    if (std::abs(clock.depth(from - u)) < kNegligibleShare)
+      return from - u - left / descent.weight(u);
     if (descent.log_weight(u) < -kUnderflow) return -kInfinity;
     length = descent.length(u, 2 * length);
     const double sum = descent.piece(u, length);
@@ -210,12 +211,12 @@ double lifetime_exponent(const ClusterPair& pair, PairAngle from) {
 
 double log_asymptotic_time(const ClusterPair& pair, PairAngle from) {
   check(pair);
-  if (pair.beta == 0 || from.antipodal()) return kInfinity;
+  if (pair.beta <= 0 || from.antipodal()) return kInfinity;
   return pair.beta * lifetime_exponent(pair, from) - log_prefactor(pair, from);
 }
 
 double ratio_to_asymptotic(const ClusterPair& pair, PairAngle from, PairAngle to) {
-  if (from.antipodal()) return kNan;
+  if (from.antipodal() || pair.beta < 0) return kNan;
   const MergeClock clock = meanfield::clock(pair);
   const double rest = pair.rule == Rule::softmax ? clock.rest(clock.depth(from.log_tangent))
                                                  : -std::log(pair.mass1 + pair.mass2);

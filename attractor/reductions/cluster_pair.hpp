@@ -5,10 +5,11 @@
 //
 // so times are integrals of 1/R > 0 over y, and beta = 0 is exact: y falls at unit speed. 1/R grows
 // like e^{slope x}; everything is kept relative to its value at the start, so that no beta
-// overflows. Gauss's rule on pieces over which x changes by at most 4 and y by at most 1: the
-// singularities of 1/R stay so far away that 20 nodes give rounding accuracy. About 20 pieces for a
-// time, independent of beta; relative error of a time 1e-14, and besides it that of e^{slope x}:
-// |ln T| times 1e-16. Large beta: Geshkovski et al., "Dynamic metastability" (2024).
+// overflows; below beta = 0 (to -20) it falls, and two clusters hurry apart from pi. Gauss's rule
+// on pieces over which x changes by at most 4 and y by at most 1: the singularities of 1/R stay so
+// far away that 20 nodes give rounding accuracy. About 20 pieces for a time, independent of beta;
+// relative error of a time 1e-14, and besides it that of e^{slope x}: |ln T| times 1e-16. Large
+// beta: Geshkovski et al., "Dynamic metastability" (2024).
 #pragma once
 
 #include <functional>
@@ -20,7 +21,8 @@
 namespace attractor::meanfield {
 
 /// z' = -e^{-wait(x)} at x = reach / (1 + e^{-2z}), where wait(x) = slope x + rest(x) increases and
-/// `rest` is bounded for large x. Every symmetric merger of clusters is one.
+/// `rest` is bounded for large x; or, with a reach from -40, is bounded itself. Every symmetric
+/// merger of clusters is one.
 struct MergeClock {
   double reach = 0;
   double slope = 1;
@@ -55,7 +57,7 @@ struct PairAngle {
 
 struct ClusterPair {
   Rule rule = Rule::softmax;
-  double beta = 1;
+  double beta = 1;                  // -20 to 1e6
   double mass1 = 0.5, mass2 = 0.5;  // shares of the total mass 1; SA needs their ratio only
 };
 
@@ -74,10 +76,10 @@ double log_speed(const ClusterPair& pair, PairAngle at);
 /// c of the lifetime e^{c beta}: 1 - cos delta for SA, -cos delta for USA.
 double lifetime_exponent(const ClusterPair& pair, PairAngle from);
 /// ln of e^{c beta} / (beta sin^2 delta M), M = m1/m2 + m2/m1 (SA), m1 + m2 (USA); infinite where
-/// that formula is (beta = 0, antipodal).
+/// that formula is (beta = 0, antipodal) or has no meaning (beta < 0).
 double log_asymptotic_time(const ClusterPair& pair, PairAngle from);
 /// merge_time over it = 1 + 2 cos / (beta sin^2) + O(beta^-2); at 90 degrees 1 + 2/beta^2 + ...
-/// No cancellation however long the times. NaN for an antipodal pair.
+/// No cancellation however long the times. NaN for an antipodal pair and for beta < 0.
 double ratio_to_asymptotic(const ClusterPair& pair, PairAngle from,
                            PairAngle to = PairAngle::of_cosine(kMergeCosine));
 /// Near delta = pi the supplement grows like e^{rate t}; ln rate.

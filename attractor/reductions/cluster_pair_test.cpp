@@ -258,7 +258,7 @@ TEST(ClusterPair, AnglesAtBothEnds) {
 }
 
 TEST(ClusterPair, RefusesBadInput) {
-  const ClusterPair bad[] = {{kSa, -1},        {kSa, 2e6},         {kSa, std::nan("")},
+  const ClusterPair bad[] = {{kSa, -21},       {kSa, 2e6},         {kSa, std::nan("")},
                              {kSa, 1, 0, 0.5}, {kSa, 1, 0.5, -1},  {kUsa, 1, 0.6, 0.6},
                              {kSa, 1, 2, 0.5}, {kSa, 1, 1e-305, 1}};
   for (const ClusterPair& pair : bad) EXPECT_THROW(clock(pair), Error);

@@ -54,11 +54,26 @@ void require(bool ok, const char* what, double value, const std::string& allowed
 
 double simplex(double tokens) { return -1 / (tokens - 1); }
 
+/// Below beta = 0 attention may shorten tokens that grow, to nothing in finite time, unless s + E >
+/// 0.
+void check_growth(const Equiangular& e) {
+  const Scheme& row = scheme(e.norm);
+  if (row.sees_length)
+    throw Error(fmt::format("beta = {} is not allowed with norm = {}; allowed: 0 to 1e6", e.beta,
+                            name(e.norm)));
+  const double sigma = std::fma(e.tokens - 1, e.cosine0, 1.0);
+  if (row.grows && !(sigma + std::expm1(e.beta * (1 - e.cosine0)) > 0))
+    throw Error(
+        fmt::format("cosine0 = {} is not allowed with norm = {} at beta = {}: tokens would shrink "
+                    "to nothing; allowed: 0 to below 1",
+                    e.cosine0, name(e.norm), e.beta));
+}
+
 }  // namespace
 
 void check(const Equiangular& e) {
   require(e.tokens >= 2 && e.tokens <= 1e30, "tokens", e.tokens, "2 to 1e30");
-  require(e.beta >= 0 && e.beta <= 1e6, "beta", e.beta, "0 to 1e6");
+  require(e.beta >= -20 && e.beta <= 1e6, "beta", e.beta, "-20 to 1e6");
   require(e.cosine0 >= simplex(e.tokens) && e.cosine0 < 1, "cosine0", e.cosine0,
           fmt::format("{} (the simplex of {} tokens) to below 1", simplex(e.tokens), e.tokens));
   require(e.alpha > 0 && e.alpha <= 1e6, "alpha", e.alpha, "above 0 to 1e6");
@@ -68,6 +83,7 @@ void check(const Equiangular& e) {
   if (e.rule == Rule::unnormalised && e.norm != Normalisation::post)
     throw Error(
         fmt::format("norm = {} needs softmax attention (sa); usa allows post only", name(e.norm)));
+  if (e.beta < 0) check_growth(e);
 }
 
 /// The flow in the position x of equiangular_clock.hpp: ln t of a distance moved, and back.
@@ -238,7 +254,8 @@ double EquiangularFlow::log_terminal_constant() const {
   if (s.growing) return s.growing->log_constant();
   if (s.fixed || s.mix()) return kNan;
   if (clock_of(s.e) == Clock::unit) {
-    const double far = std::fmax(0, std::log(s.e.tokens) - s.start) + 60 + std::log1p(s.e.beta);
+    const double far =
+        std::fmax(0, std::log(s.e.tokens) - s.start) + 60 + std::log1p(std::abs(s.e.beta));
     return 2 * std::exp(s.clock->log_time(far)) - far - s.start;
   }
   if (s.e.rule == Rule::softmax) return 2 * s.clock->excess(kInfinity) - s.start;
@@ -267,7 +284,7 @@ Sensitivity EquiangularFlow::sensitivity(double log_gap) const {
   const Arrival arrival = arrival_at_gap(log_gap);
   if (arrival.status != Arrival::Status::reached || std::isinf(arrival.log_time))
     return {kNan, kNan, kNan, kNan};
-  // Shifted problems may lie just outside what check() allows (beta < 0): the formulas hold there.
+  // Shifted problems may lie just outside what check() allows: the formulas hold there.
   const auto log_time = [&](double by_beta, double by_log_tokens) {
     Equiangular shifted = e;
     shifted.beta += by_beta;

@@ -36,7 +36,7 @@ inline constexpr double kLargestLevel = 1 - 1e-15;
 
 struct Equiangular {
   double tokens = 2;   // any real number from 2 to 1e30
-  double beta = 1;     // 0 to 1e6
+  double beta = 1;     // -20 to 1e6; where lengths grow and cosine0 < 0, or are seen: from 0
   double cosine0 = 0;  // from -1/(n-1), where nothing ever moves, to below 1
   Rule rule = Rule::softmax;
   Normalisation norm = Normalisation::post;  // USA: post only

@@ -94,6 +94,13 @@ double unit_density(const EquiangularCurve& c, double x, double unit) {
   return std::sqrt(e * e + 2 * e * s + c.tokens * s) * std::exp(-unit);
 }
 
+/// ln of the largest t' / r' there is from here on, (n + E)/(s + E); at most n / s where E >= 0.
+double spread_of(const EquiangularCurve& c, double x) {
+  if (c.beta >= 0) return std::log(c.tokens) - c.log_sigma(x);
+  const double e = std::expm1(c.beta * c.gap(x));
+  return std::log((c.tokens + e) / (c.sigma(x) + e));
+}
+
 /// |d(beta w) / dx|.
 double steepness(const EquiangularCurve& c, double x) {
   return std::abs(c.beta) * std::exp(c.log_gap(x) + c.log_sigma(x) - std::log(c.tokens));
@@ -152,15 +159,18 @@ EquiangularClock::EquiangularClock(const EquiangularCurve& curve, double start, 
   const bool softmax = clock != Clock::unnormalised;
   const double scale = std::exp(-unit_);
   weight_ = softmax ? 0.5 / curve.tokens : 0.5;
-  floor_ = clock == Clock::unit ? 0 : 0.5 * scale;
-  tail_ = clock == Clock::unit ? 0.5 * scale : 0;
+  // 1 + E would cancel where E -> -1.
+  whole_ = clock == Clock::unit || (clock == Clock::unnormalised && curve.beta < 0);
+  floor_ = whole_ ? 0 : 0.5 * scale;
+  tail_ = whole_ ? 0.5 * scale : 0;
   log_factor_ = softmax ? unit_ : unit_ - curve.beta;
   build();
 }
 
 double EquiangularClock::density(double x) const {
-  const bool unit = clock_ == Clock::unit;
-  return weight_ * (unit ? unit_density(curve_, x, unit_) : excess_in_unit(curve_, x, unit_));
+  if (clock_ == Clock::unit) return weight_ * unit_density(curve_, x, unit_);
+  if (whole_) return weight_ * std::exp(curve_.beta * curve_.gap(x) - unit_);
+  return weight_ * excess_in_unit(curve_, x, unit_);
 }
 
 double EquiangularClock::summed(const Knot& knot, double further) const {
@@ -183,7 +193,7 @@ void EquiangularClock::build() {
     const double e = weight_ * std::abs(excess_in_unit(curve_, x, unit_));
     // 200 bounds the length on which E is not yet proportional to e^{-x}.
     const bool resolved = 200 * e <= kNegligibleTerm * std::abs(knot.integral);
-    if (clock_ != Clock::unit) {
+    if (!whole_) {
       if (resolved) return;
     } else if ((resolved || e <= kNegligibleTerm * tail_) &&
                curve_.gap(x) * (curve_.tokens - 1) <= kNegligibleTerm * curve_.tokens) {
@@ -244,7 +254,7 @@ GrowingClock::GrowingClock(const EquiangularCurve& curve, double start, Clock cl
       start_(start),
       clock_(clock),
       post_(curve, start, Clock::softmax),
-      log_spread_(std::log(curve.tokens) - curve.log_sigma(start)) {}
+      log_spread_(spread_of(curve, start)) {}
 
 // Where E >> n, and hence was before, <theta, A> = |A| = 1 to double precision and r = 1 + t, also
 // where the way is too short for a double.
@@ -268,8 +278,8 @@ double GrowingClock::log_constant() const {
   return curve_.log_gap(start_) + 2 * post_.excess(kInfinity);
 }
 
-// With u = ln r, t = int e^u f du where 1 <= f <= n / s_0: what lies more than 45 + ln(n / s_0)
-// below the end in u is lost beside the rest.
+// With u = ln r, t = int e^u f du where 1 <= f <= spread: what lies more than 45 + ln(spread) below
+// the end in u is lost beside the rest.
 double GrowingClock::log_time(double moved) const {
   const double end = log_norm(moved), n = curve_.tokens;
   if (!(moved > 0)) return -kInfinity;
@@ -300,8 +310,8 @@ double GrowingClock::log_time(double moved) const {
   return end + std::log(sum);
 }
 
-// Since r >= 1 and 1 <= f <= n / s_0, and |A|^2 >= s_0 / n for peri-norm, the post-norm clock
-// bounds the answer from both sides.
+// Since r >= 1 and 1 <= f <= spread, and |A| >= 1 / sqrt(spread) of post-norm's for peri-norm, the
+// post-norm clock bounds the answer from both sides.
 double GrowingClock::moved(double log_time) const {
   const double slack = clock_ == Clock::unit ? log_spread_ / 2 : 0;
   const double least = std::log(log1p_exp(log_time - log_spread_));

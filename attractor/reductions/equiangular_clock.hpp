@@ -63,6 +63,7 @@ class EquiangularClock {
   Clock clock_;
   double unit_ = 0;              // ln of the factor taken out of the density
   double weight_ = 0;            // 1 / 2n or 1 / 2
+  bool whole_ = false;           // dt/dx is summed whole, not without its constant part
   double floor_ = 0, tail_ = 0;  // constant part of dt/dx; the limit of the summed part, in units
   double log_factor_ = 0;        // ln of what turns the sum into time
   std::vector<Knot> knots_;
@@ -90,7 +91,7 @@ class GrowingClock {
   double start_;
   Clock clock_;
   EquiangularClock post_;
-  double log_spread_;  // ln(n / s_0)
+  double log_spread_;  // ln of the largest t' / r'
 };
 
 }  // namespace attractor::meanfield

@@ -330,7 +330,7 @@ TEST(EquiangularRefusals, NameTheValueAndWhatIsAllowed) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_SAYS(says({.tokens = 1.5}), "tokens = 1.5 is not allowed; allowed: 2 to 1e30");
   EXPECT_SAYS(says({.tokens = nan}), "tokens = nan");
-  EXPECT_SAYS(says({.beta = -1}), "beta = -1");
+  EXPECT_SAYS(says({.beta = -21}), "beta = -21");
   EXPECT_SAYS(says({.beta = 1e7}), "0 to 1e6");
   EXPECT_SAYS(says({.tokens = 5, .cosine0 = -0.3}), "-0.25 (the simplex of 5 tokens) to below 1");
   EXPECT_SAYS(says({.cosine0 = 1}), "cosine0 = 1");

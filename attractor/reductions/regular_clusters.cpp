@@ -21,16 +21,9 @@ void check_count(std::uint64_t count) {
     throw Error(fmt::format("count = {} clusters are not allowed; allowed: 2 to {}", count, kMost));
 }
 
-/// Spectra also know beta below 0; motions of one variable do not.
-void check_spectrum(const RegularClusters& clusters) {
+void check(const RegularClusters& clusters) {
   if (!(clusters.beta >= -20 && clusters.beta <= 1e6))
     throw Error(fmt::format("beta = {} is not allowed; allowed: -20 to 1e6", clusters.beta));
-  check_count(clusters.count);
-}
-
-void check(const RegularClusters& clusters) {
-  if (!(clusters.beta >= 0 && clusters.beta <= 1e6))
-    throw Error(fmt::format("beta = {} is not allowed; allowed: 0 to 1e6", clusters.beta));
   check_count(clusters.count);
 }
 
@@ -186,7 +179,7 @@ double GrowthSpectrum::log_efolding() const {
 }
 
 GrowthSpectrum polygon_spectrum(const RegularClusters& clusters) {
-  check_spectrum(clusters);
+  check(clusters);
   const std::uint64_t k = clusters.count;
   const double gap = 2 * clusters.beta * sine_squared(1, k);
   std::vector<Sum> sums = sums_over_neighbours(clusters.beta, k);
@@ -209,7 +202,7 @@ GrowthSpectrum polygon_spectrum(const RegularClusters& clusters) {
 //   s_ij' = (1 - c) ((1 + beta c)(r_i + r_j) + 2 beta s_ij),   r_i = sum_j s_ij,  sum r_i = 0;
 // displacements out of the space of the clusters have s = 0 and xi_i' = S.
 GrowthSpectrum simplex_spectrum(const RegularClusters& clusters, std::uint64_t dim) {
-  check_spectrum(clusters);
+  check(clusters);
   const std::uint64_t n = clusters.count;
   if (dim + 1 < n || dim < 2)
     throw Error(fmt::format("dim = {} is not allowed; a simplex of {} clusters needs at least {}",

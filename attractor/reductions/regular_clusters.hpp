@@ -24,7 +24,7 @@ namespace attractor::meanfield {
 
 struct RegularClusters {
   Rule rule = Rule::softmax;
-  double beta = 1;          // spectra from -20, motions from 0, both to 1e6
+  double beta = 1;          // -20 to 1e6
   std::uint64_t count = 3;  // k, from 2 to 4096
 };
 

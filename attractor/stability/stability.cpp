@@ -24,9 +24,9 @@ void check_dim(std::size_t dim) {
     throw Error(fmt::format("dimension {} is not allowed; allowed: 2 to {}", dim, kMostDim));
 }
 
-void check_beta(double beta) {
-  if (!(beta >= 0 && beta <= kMostBeta))
-    throw Error(fmt::format("beta = {} is not allowed; allowed: 0 to {}", beta, kMostBeta));
+void check_beta(double beta, double least) {
+  if (!(beta >= least && beta <= kMostBeta))
+    throw Error(fmt::format("beta = {} is not allowed; allowed: {} to {}", beta, least, kMostBeta));
 }
 
 SphereSpectrum spectrum_of(std::size_t dim, double beta, std::size_t modes) {
@@ -72,13 +72,13 @@ std::size_t last_growing(const Grows& grows, std::size_t guess) {
   return below;
 }
 
-/// How many degrees grow: those with lambda_l/beta > kappa.
-std::size_t count_unstable(const UniformState& state, const SphereSpectrum& s, double noise) {
+/// The last degree that grows: the last one with lambda_l/beta > kappa, s being that of |beta|.
+std::size_t last_unstable(const UniformState& state, const SphereSpectrum& s, double noise) {
   if (s.pull[1] <= noise) return 0;
-  if (state.beta == 0) return 1;
+  if (s.beta == 0) return 1;
   if (state.noise == 0) return kEveryMode;
   const double level =
-      std::log(state.noise) + (state.rule == Rule::softmax ? state.beta + s.log_scale : 0.0);
+      std::log(state.noise) + (state.rule == Rule::softmax ? s.beta + s.log_scale : 0.0);
   // An exact eigenvalue costs O(l): look for the last one near where it should be.
   double low = 1, high = 2;
   while (rough_log_pull(s.dim, s.beta, high) > level) high *= 2;
@@ -109,13 +109,17 @@ double Stability::runner_up_ratio() const {
 
 Stability stability(const UniformState& state, std::size_t modes) {
   check_dim(state.dim);
-  check_beta(state.beta);
+  check_beta(state.beta, -kMostBeta);
   if (!(state.noise >= 0 && std::isfinite(state.noise)))
     throw Error(fmt::format("noise = {} is not allowed; allowed: 0 or more, finite", state.noise));
-  const SphereSpectrum s = spectrum_of(state.dim, state.beta, modes);
+  SphereSpectrum s = spectrum_of(state.dim, std::abs(state.beta), modes);
+  const bool negative = state.beta < 0;
   Stability result;
-  result.log_unit = state.rule == Rule::softmax ? 0.0 : state.beta + s.log_scale;
+  result.log_unit = state.rule == Rule::softmax ? 0.0 : s.beta + s.log_scale;
   const double noise = state.noise * std::exp(-result.log_unit);
+  const std::size_t last = last_unstable(state, s, noise);
+  result.unstable = negative && last != kEveryMode ? (last + 1) / 2 : last;
+  for (std::size_t l = 2; negative && l < s.count(); l += 2) s.pull[l] = -s.pull[l];
   result.rate.assign(s.count(), 0.0);
   for (std::size_t l = 1; l < s.count(); ++l)
     result.rate[l] = laplacian(state.dim, l) * (s.pull[l] - noise);
@@ -127,17 +131,17 @@ Stability stability(const UniformState& state, std::size_t modes) {
       result.runner_up = l;
   }
   result.critical = s.pull[1];
-  result.unstable = count_unstable(state, s, noise);
   return result;
 }
 
 double fastest_mode_rule(std::size_t dim, double beta) {
   const double gap = static_cast<double>(dim) - 2;
-  return beta == 0 ? 0.0 : 4 * beta / (gap + std::sqrt(gap * gap + 8 * beta));
+  const double size = std::abs(beta);
+  return size == 0 ? 0.0 : 4 * size / (gap + std::sqrt(gap * gap + 8 * size));
 }
 
 std::vector<double> equispaced_rates(Rule rule, double beta, std::size_t tokens) {
-  check_beta(beta);
+  check_beta(beta, 0);
   if (tokens < 1 || tokens > 10'000'000)
     throw Error(fmt::format("{} tokens are not allowed; allowed: 1 to 10000000", tokens));
   const SphereSpectrum s = spectrum_of(2, beta, 0);
@@ -159,7 +163,7 @@ std::vector<double> equispaced_rates(Rule rule, double beta, std::size_t tokens)
 }
 
 double expected_density_maxima(double beta, double e_foldings) {
-  check_beta(beta);
+  check_beta(beta, 0);
   if (!(e_foldings >= 0 && std::isfinite(e_foldings)))
     throw Error(
         fmt::format("{} e-foldings are not allowed; allowed: 0 or more, finite", e_foldings));

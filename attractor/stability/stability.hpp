@@ -7,7 +7,9 @@
 //
 // lambda_l the eigenvalues of sphere_spectrum.hpp; on the circle l is the wave number k. lambda_l
 // falls with l, so noise quenches degree 1 last, at kappa_# = lambda_1/beta (softmax: over
-// lambda_0). Rates are kept per e^log_unit and so never overflow. Cost O(sqrt(beta) + d + modes).
+// lambda_0). Below beta = 0 lambda_l(-beta) = (-1)^l lambda_l(beta): odd degrees grow as at -beta,
+// even ones decay as fast as they grow there. Rates are kept per e^log_unit and so never overflow.
+// Cost O(sqrt(beta) + d + modes).
 // Geshkovski et al. 2410.23228 (circle); theory A4, A10.
 #pragma once
 
@@ -34,7 +36,8 @@ struct Stability {
   std::size_t fastest = 1;    // degree of the largest rate
   std::size_t runner_up = 2;  // and of the second
   double critical = 0;        // kappa_# e^{-log_unit}: noise from which on every mode decays
-  std::size_t unstable = 0;   // degrees that grow: 1 .. unstable; kEveryMode: all of them
+  /// How many degrees grow, the lowest ones (below beta = 0 the lowest odd ones); kEveryMode: all.
+  std::size_t unstable = 0;
 
   bool is_unstable() const { return rate[fastest] > 0; }
   /// Infinity where it does not fit.
@@ -50,17 +53,17 @@ struct Stability {
   std::size_t predicted_clusters() const { return is_unstable() ? fastest : 0; }
 };
 
-/// Degrees up to `modes`, and all beyond that matter. Throws Error unless dim is 2 .. 10^4, beta 0
-/// .. 10^6 and noise >= 0.
+/// Degrees up to `modes`, and all beyond that matter. Throws Error unless dim is 2 .. 10^4, beta
+/// -10^6 .. 10^6 and noise >= 0.
 Stability stability(const UniformState& state, std::size_t modes = 0);
 
-/// The rule of thumb for the fastest mode without noise: the root of l (l+d-2) = 2 beta. Rounded
+/// The rule of thumb for the fastest mode without noise: the root of l (l+d-2) = 2 |beta|. Rounded
 /// (to at least 1) it is the fastest mode or, for about one beta in a hundred, the runner-up next
-/// to it.
+/// to it; below beta = 0 it is the odd degree next to the root, or the one on its other side.
 double fastest_mode_rule(std::size_t dim, double beta);
 
 /// Growth of displacements cos(k theta) of `tokens` equispaced tokens on the circle, k = 0 ..
-/// tokens/2, in the unit of stability(): wave numbers k + m tokens cannot be told apart.
+/// tokens/2, in the unit of stability(): wave numbers k + m tokens cannot be told apart. beta >= 0.
 std::vector<double> equispaced_rates(Rule rule, double beta, std::size_t tokens);
 
 /// Maxima on the circle that the kernel density of many independent uniform tokens has on average,

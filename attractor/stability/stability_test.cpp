@@ -343,7 +343,7 @@ TEST(Stability, RefusesBadInput) {
   const double infinity = std::numeric_limits<double>::infinity();
   EXPECT_THROW(of(kSa, 1, 1), Error);
   EXPECT_THROW(of(kSa, 10001, 1), Error);
-  for (double beta : {-1.0, 1.1e6, nan, infinity}) EXPECT_THROW(of(kSa, 2, beta), Error) << beta;
+  for (double beta : {-1.1e6, 1.1e6, nan, infinity}) EXPECT_THROW(of(kSa, 2, beta), Error) << beta;
   for (double noise : {-1e-9, nan, infinity}) EXPECT_THROW(of(kSa, 2, 1, noise), Error) << noise;
   EXPECT_THROW(tricritical_beta(1), Error);
   EXPECT_THROW(equispaced_rates(kSa, 1, 0), Error);

@@ -39,6 +39,10 @@ void check(const StabilitySetup& p) {
   if (p.dim != 2)
     throw Error(
         fmt::format("observe needs dim = 2, not {}: tokens are counted on the circle", p.dim));
+  if (p.beta < 0)
+    throw Error(fmt::format(
+        "observe needs beta of at least 0, not {}: below it clusters are counted in a flow",
+        p.beta));
   if (p.noise > 0)
     throw Error(fmt::format("observe needs noise = 0, not {}: noisy clusters merge soon", p.noise));
   const std::size_t least = meanfield::least_tokens(p.beta);
@@ -186,7 +190,8 @@ void add_values(const StabilitySetup& p, std::size_t modes, const Stability& s, 
   v["kde_maxima"] = number(circle ? meanfield::expected_density_maxima(p.beta) : kNan);
   add_rates(modes, s, answer);
   if (s.unstable == meanfield::kEveryMode)
-    answer.remarks.push_back("Without noise every mode grows.");
+    answer.remarks.push_back(p.beta < 0 ? "Without noise every odd mode grows; even ones decay."
+                                        : "Without noise every mode grows.");
   if (!circle && s.is_unstable())
     answer.remarks.push_back(
         "On a sphere clusters are predicted along a great circle: their number is the degree of "
@@ -203,10 +208,11 @@ std::vector<Tile> stability_tiles(const StabilitySetup& p, const Stability& s) {
                             : "along a great circle: the fastest mode");
   add_tile(all, "growth rate", growth_words(s), "of the fastest mode");
   add_tile(all, "rule of thumb", rounded(meanfield::fastest_mode_rule(p.dim, p.beta)),
-           p.dim == 2 ? "√(2β)" : "root of l (l + d − 2) = 2β");
+           p.dim == 2 ? "√(2|β|)" : "root of l (l + d − 2) = 2|β|");
   add_tile(all, "second fastest mode", grouped(s.runner_up),
            fmt::format("grows at {} of the fastest rate", rounded(s.runner_up_ratio())));
-  add_tile(all, "growing modes", s.unstable == meanfield::kEveryMode ? "all" : grouped(s.unstable),
+  const char* every = p.beta < 0 ? "all odd ones" : "all";
+  add_tile(all, "growing modes", s.unstable == meanfield::kEveryMode ? every : grouped(s.unstable),
            p.noise > 0 ? fmt::format("at noise κ = {}", rounded(p.noise)) : "without noise");
   add_tile(all, "critical noise", rounded(s.critical_noise()), "above it nothing grows");
   return all;
@@ -221,7 +227,8 @@ ParameterList list(StabilitySetup& p) {
   l.add("dynamics", p.dynamics, "sa: softmax attention; usa: unnormalised")
       .among({Rule::softmax, Rule::unnormalised});
   l.add("dim", p.dim, "dimension d of the sphere S^{d-1}").within(2, 1e4);
-  l.add("beta", p.beta, "inverse temperature").within(0, 1e6);
+  l.add("beta", p.beta, "inverse temperature; below 0 tokens attend most to those far away")
+      .within(-1e6, 1e6);
   l.add("noise", p.noise, "kappa of sqrt(2 kappa) dB").within(0, 1e300);
   l.add("modes", p.modes,
         "degrees listed in growth_rates; 0: until they are negligible, at most 200")
@@ -271,6 +278,7 @@ Command stability_command() {
           .about = "Growth of every mode of the uniform state; how many clusters to expect",
           .examples =
               "  attractor stability --dim 2 --beta 25\n"
+              "  attractor stability --dim 2 --beta -9\n"
               "  attractor stability --dynamics usa --dim 3 --beta 9 --noise 0.5 --out modes\n"
               "  attractor stability --dim 2 --beta 25 --observe 20000\n"
               "Theory: docs/theory/stability.md.",

@@ -126,6 +126,8 @@ TEST_F(StabilityExperiment, RefusesWhatItCannotDo) {
   const auto says = [&] { return refusal([&] { asked(); }); };
   parameters_ = {.dim = 3, .observe = 100};
   EXPECT_SAYS(says(), "dim = 2");
+  parameters_ = {.beta = -3, .observe = 100};
+  EXPECT_SAYS(says(), "beta of at least 0, not -3");
   parameters_ = {.noise = 0.1, .observe = 100};
   EXPECT_SAYS(says(), "noise = 0");
   parameters_ = {.time = 1};

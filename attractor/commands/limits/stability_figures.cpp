@@ -66,34 +66,41 @@ PageFigure rate_figure(const StabilitySetup& p) {
 
 PageFigure fastest_figure(const StabilitySetup& p) {
   constexpr int kPoints = 240;
-  const double low = 0.1, high = std::clamp(10 * p.beta, 1000.0, 1e6);
+  const double sign = p.beta < 0 ? -1 : 1;
+  const double low = 0.1, high = std::clamp(10 * std::abs(p.beta), 1000.0, 1e6);
   Series mode = curve(report::kBlue, 2.4), rule = curve(report::kInk, 1.4);
   mode.mark = Mark::steps;
   mode.title = "fastest mode without noise";
-  rule.title = p.dim == 2 ? "√(2β)" : "root of l (l + d − 2) = 2β";
+  rule.title = p.dim == 2 ? "√(2|β|)" : "root of l (l + d − 2) = 2|β|";
   rule.dashed = true;
   for (int k = 0; k <= kPoints; ++k) {
     const double beta = low * std::pow(high / low, static_cast<double>(k) / kPoints);
-    const Stability s = meanfield::stability({.dim = p.dim, .beta = beta});
+    const Stability s = meanfield::stability({.dim = p.dim, .beta = sign * beta});
     add_point(mode, beta, static_cast<double>(s.fastest));
     add_point(rule, beta, meanfield::fastest_mode_rule(p.dim, beta));
   }
   const Stability now = meanfield::stability(state_of(p));
   Series here{.title = fmt::format("β = {:.4g}{}", p.beta, p.noise > 0 ? ", with this noise" : ""),
               .mark = Mark::points,
-              .x = {p.beta},
+              .x = {std::abs(p.beta)},
               .y = {static_cast<double>(now.fastest)},
               .colour = report::kVermillion,
               .size = 6};
   const bool far = mode.y.back() > 40;
-  Panel panel{
-      .x = {.label = "inverse temperature β", .scale = Scale::log, .low = low, .high = high},
-      .y = {.label = "fastest mode",
-            .scale = far ? Scale::log : Scale::linear,
-            .low = far ? 0.7 : 0,
-            .high = std::max(4.0, mode.y.back()) * (far ? 1.4 : 1.1),
-            .whole = true},
-      .series = {rule, mode, here}};
+  Panel panel{.x = {.label = sign < 0 ? "−β" : "inverse temperature β",
+                    .scale = Scale::log,
+                    .low = low,
+                    .high = high},
+              .y = {.label = "fastest mode",
+                    .scale = far ? Scale::log : Scale::linear,
+                    .low = far ? 0.7 : 0,
+                    .high = std::max(4.0, mode.y.back()) * (far ? 1.4 : 1.1),
+                    .whole = true},
+              .series = {rule, mode, here}};
+  if (sign < 0)
+    return plot("fastest", "More negative β, more clusters", std::move(panel),
+                "The fastest mode against −β, always an odd one; the dashed rule of thumb is that "
+                "of attraction.");
   return plot("fastest", "Colder attention, more clusters", std::move(panel),
               "The fastest mode against inverse temperature; the dashed rule of thumb, rounded, "
               "hits it or the second fastest next to it.");

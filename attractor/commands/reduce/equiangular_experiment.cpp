@@ -309,7 +309,7 @@ ParameterList list(EquiangularSetup& p) {
   l.add("dynamics", p.dynamics, "sa: softmax attention; usa: unnormalised")
       .among({Rule::softmax, Rule::unnormalised});
   l.add("tokens", p.tokens, "number of tokens n").within(2, 1e30).counts();
-  l.add("beta", p.beta, "inverse temperature").within(0, 1e6);
+  l.add("beta", p.beta, "inverse temperature").within(-20, 1e6);
   l.add("cosine0", p.cosine0, "common cosine at the start, at least -1/(n-1) and below 1")
       .within(-1, 1);
   l.group("Question");

@@ -53,7 +53,7 @@ Case read(const PairSetup& p) {
 /// Place and log10 time along the way; close to the start where the time is spent.
 std::vector<std::pair<PairAngle, double>> way(const Case& c) {
   const double span = c.from.log_tangent - c.to.log_tangent;
-  const double steepness = c.pair.beta * std::exp(2 * c.from.log_sine());
+  const double steepness = std::abs(c.pair.beta) * std::exp(2 * c.from.log_sine());
   const double first = 1e-3 * std::min(span, 1 / (1 + steepness));
   std::vector<std::pair<PairAngle, double>> points;
   constexpr int kPoints = 240;
@@ -83,23 +83,24 @@ PageFigure beta_figure(const Case& c) {
   formula.title =
       fmt::format("e^{{{:.3g} β}} / (β sin^{{2}}δ M)", std::abs(exponent) < 1e-12 ? 0 : exponent);
   formula.dashed = true;
-  const double most = std::clamp(2 * c.pair.beta, 10.0, 1e6);
+  const double most = std::clamp(2 * c.pair.beta, 10.0, 1e6), least = c.pair.beta < 0 ? -20 : 0;
   for (int k = 1; k <= 120; ++k) {
     ClusterPair pair = c.pair;
-    pair.beta = most * k / 120;
+    pair.beta = least + (most - least) * k / 120;
     add_point(exact, pair.beta, log_merge_time(pair, c.from, c.to) / std::numbers::ln10);
-    add_point(formula, pair.beta, log_asymptotic_time(pair, c.from) / std::numbers::ln10);
+    if (pair.beta > 0)
+      add_point(formula, pair.beta, log_asymptotic_time(pair, c.from) / std::numbers::ln10);
   }
   PageFigure figure =
       plot("lifetime", "Lifetime against inverse temperature",
-           {.x = {.label = "inverse temperature β", .low = 0, .high = most},
+           {.x = {.label = "inverse temperature β", .low = least, .high = most},
             .y = {.label = "merge time", .scale = Scale::power},
             .series = {std::move(exact), std::move(formula)}},
            "Merge time of this pair at other β. Dashed: the large-β formula with M = " +
                std::string(c.pair.rule == Rule::softmax ? "m_{1}/m_{2} + m_{2}/m_{1}"
                                                         : "m_{1} + m_{2}") +
                ".");
-  if (c.pair.beta > 0)
+  if (c.pair.beta != 0)
     figure.figure.panels[0].vertical = {
         {.at = c.pair.beta, .label = fmt::format("β = {:.4g}", c.pair.beta)}};
   return figure;
@@ -175,7 +176,7 @@ ParameterList list(PairSetup& p) {
   l.group("Pair");
   l.add("dynamics", p.dynamics, "sa: softmax attention; usa: unnormalised")
       .among({Rule::softmax, Rule::unnormalised});
-  l.add("beta", p.beta, "inverse temperature").within(0, 1e6);
+  l.add("beta", p.beta, "inverse temperature").within(-20, 1e6);
   l.add("angle", p.angle, "angle between the clusters, radians (default: 90 degrees)")
       .within(0, std::numbers::pi)
       .otherwise("")

@@ -110,11 +110,14 @@ std::vector<Tile> regular_tiles(const RegularSetup& p, const GrowthSpectrum& spe
     return values[name].is_number() ? power_text(values[name].get<double>()) : std::string("–");
   };
   std::vector<Tile> all;
-  add_tile(
-      all, "fastest deviation", mode_name(p, spectrum.fastest()),
-      p.shape == Shape::polygon ? "mode of the polygon" : "of the " + std::string(name(p.shape)));
-  add_tile(all, "e-folding time", power_text(spectrum.log_efolding() / std::numbers::ln10),
-           "of that deviation");
+  if (const double fold = spectrum.log_efolding(); std::isfinite(fold)) {
+    add_tile(
+        all, "fastest deviation", mode_name(p, spectrum.fastest()),
+        p.shape == Shape::polygon ? "mode of the polygon" : "of the " + std::string(name(p.shape)));
+    add_tile(all, "e-folding time", power_text(fold / std::numbers::ln10), "of that deviation");
+  } else {
+    add_tile(all, "fastest deviation", "none", "all small ones decay");
+  }
   add_tile(all, "two neighbours alone", power("log10_lifetime"), "time until they merge");
   add_tile(all, "neighbours",
            fmt::format("{:.4g}°", neighbour_angle(p).angle() * 180 / std::numbers::pi),
@@ -137,7 +140,9 @@ void check(const RegularSetup& p) {
 
 PageFigure growth_figure(const RegularSetup& p) {
   const GrowthSpectrum spectrum = spectrum_of(p, clusters_of(p));
-  const double most = spectrum.rate[spectrum.fastest()];
+  double most = spectrum.rate[spectrum.fastest()];  // or, where nothing grows, the fastest decay
+  for (const double rate : spectrum.rate)
+    if (spectrum.rate[spectrum.fastest()] <= 0) most = std::max(most, -rate);
   Series dots{.mark = report::Mark::points, .colour = report::kBlue, .size = 4.4};
   Series line = curve(report::kBlue, 1.4);
   for (std::size_t j = 0; j < spectrum.rate.size(); ++j) {
@@ -148,16 +153,19 @@ PageFigure growth_figure(const RegularSetup& p) {
   const bool polygon = p.shape == Shape::polygon;
   std::vector<Series> series = {dots};
   if (polygon) series.push_back(line);
-  return plot("growth", "Which deviation grows fastest",
-              {.x = polygon ? Axis{.label = "mode j",
-                                   .low = -0.5,
-                                   .high = static_cast<double>(spectrum.rate.size()) - 0.5,
-                                   .whole = true}
-                            : Axis{.names = {std::begin(kSimplexModes), std::end(kSimplexModes)}},
-               .y = {.label = "growth rate / fastest", .high = 1.08},
-               .series = std::move(series)},
-              fmt::format("Growth rates in units of the fastest, e^{{{:.6g}}} per unit of time.",
-                          -spectrum.log_efolding()));
+  return plot(
+      "growth", "Which deviation grows fastest",
+      {.x = polygon ? Axis{.label = "mode j",
+                           .low = -0.5,
+                           .high = static_cast<double>(spectrum.rate.size()) - 0.5,
+                           .whole = true}
+                    : Axis{.names = {std::begin(kSimplexModes), std::end(kSimplexModes)}},
+       .y = {.label = "growth rate / fastest", .high = 1.08},
+       .series = std::move(series)},
+      std::isfinite(spectrum.log_efolding())
+          ? fmt::format("Growth rates in units of the fastest, e^{{{:.6g}}} per unit of time.",
+                        -spectrum.log_efolding())
+          : "Nothing grows: rates in units of the fastest decay.");
 }
 
 PageFigure lifetime_figure(const RegularSetup& p) {
@@ -169,19 +177,21 @@ PageFigure lifetime_figure(const RegularSetup& p) {
   pair.title = "two neighbours alone, exact";
   formula.title = "two neighbours alone, large-β formula";
   formula.dashed = true;
-  const double most = std::clamp(2 * p.beta, 10.0, 1e6);
+  const double most = std::clamp(2 * p.beta, 10.0, 1e6), least = p.beta < 0 ? -20 : 0;
   const PairAngle angle = neighbour_angle(p), merged = PairAngle::of_cosine(p.merge_cosine);
   const int points = p.count > 200 ? 12 : 60;  // a spectrum costs count^2
   for (int k = 1; k <= points; ++k) {
     RegularClusters clusters = clusters_of(p);
-    clusters.beta = most * k / points;
+    clusters.beta = least + (most - least) * k / points;
     const meanfield::ClusterPair two = neighbours(clusters);
-    add_point(folding, clusters.beta, spectrum_of(p, clusters).log_efolding() / std::numbers::ln10);
+    const double fold = spectrum_of(p, clusters).log_efolding();
+    if (std::isfinite(fold)) add_point(folding, clusters.beta, fold / std::numbers::ln10);
     add_point(pair, clusters.beta, log_merge_time(two, angle, merged) / std::numbers::ln10);
-    add_point(formula, clusters.beta, log_asymptotic_time(two, angle) / std::numbers::ln10);
+    if (clusters.beta > 0)
+      add_point(formula, clusters.beta, log_asymptotic_time(two, angle) / std::numbers::ln10);
   }
   return plot("lifetime", "How long the clusters stay apart",
-              {.x = {.label = "inverse temperature β", .low = 0, .high = most},
+              {.x = {.label = "inverse temperature β", .low = least, .high = most},
                .y = {.label = "time", .scale = Scale::power},
                .series = {std::move(pair), std::move(formula), std::move(folding)}},
               fmt::format("{} clusters at other β; {}.", p.count,
@@ -211,6 +221,7 @@ std::string headline(const RegularSetup& p, const GrowthSpectrum& spectrum) {
   const std::string who = fmt::format(
       "{} equal clusters {}, {} at β = {:.6g}", p.count, where,
       p.dynamics == Rule::softmax ? "softmax attention" : "unnormalised attention", p.beta);
+  if (!std::isfinite(spectrum.log_efolding())) return who + ": stable, no small deviation grows.";
   const std::string fold = power_text(spectrum.log_efolding() / std::numbers::ln10);
   if (p.shape == Shape::ring)
     return fmt::format("{}: it leaves the equator e-fold in {}.", who, fold);
@@ -230,7 +241,7 @@ ParameterList list(RegularSetup& p) {
   l.group("Clusters");
   l.add("dynamics", p.dynamics, "sa: softmax attention; usa: unnormalised")
       .among({Rule::softmax, Rule::unnormalised});
-  l.add("beta", p.beta, "inverse temperature").within(0, 1e6);
+  l.add("beta", p.beta, "inverse temperature").within(-20, 1e6);
   l.add("count", p.count, "number k of clusters, each of mass 1/k").within(2, 4096);
   l.add("shape", p.shape,
         "polygon: on the circle; simplex: all cosines -1/(k-1); ring: on a latitude of the sphere");
@@ -292,6 +303,7 @@ Command regular_command() {
           .about = "k equal clusters on a regular polygon, a simplex or a ring",
           .examples =
               "  attractor reduce clusters --shape polygon --count 7 --beta 25\n"
+              "  attractor reduce clusters --shape polygon --count 5 --beta -3\n"
               "  attractor reduce clusters --shape simplex --count 4 --beta 9 --out simplex\n"
               "Theory: docs/theory/reductions.md.",
           .make = ask_request<RegularSetup>};

@@ -68,6 +68,15 @@ TEST(RegularExperiment, Ring) {
   EXPECT_FALSE(equator.remarks.empty());
 }
 
+TEST(RegularExperiment, BelowZeroPolygonsOfOddCountAreStable) {
+  const Result stable = ask({.beta = -3, .count = 5}, {}),
+               not_yet = ask({.beta = -2, .count = 5}, {});
+  EXPECT_SAYS(stable.headline, "stable");
+  EXPECT_TRUE(stable.values["efolding_time"].is_null() || stable.values["efolding_time"] == "inf");
+  EXPECT_SAYS(not_yet.headline, "grows fastest");
+  EXPECT_EQ(stable.draw().size(), 2u);
+}
+
 TEST(RegularExperiment, RefusesBadInput) {
   const std::pair<RegularSetup, const char*> cases[] = {
       {{.count = 1}, "count = '1'"},
