@@ -163,11 +163,11 @@ std::vector<double> equispaced_rates(Rule rule, double beta, std::size_t tokens)
 }
 
 double expected_density_maxima(double beta, double e_foldings) {
-  check_beta(beta, 0);
+  check_beta(beta, -kMostBeta);
   if (!(e_foldings >= 0 && std::isfinite(e_foldings)))
     throw Error(
         fmt::format("{} e-foldings are not allowed; allowed: 0 or more, finite", e_foldings));
-  const SphereSpectrum s = spectrum_of(2, beta, 0);
+  const SphereSpectrum s = spectrum_of(2, std::abs(beta), 0);
   const Stability growth = stability({.beta = beta});
   double slope = 0, curvature = 0;
   for (std::size_t k = s.count(); k-- > 1;) {
