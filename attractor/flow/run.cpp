@@ -472,11 +472,11 @@ void Step::state_at(double theta, std::span<double> out) const {
 }
 
 FixedSteps fixed_steps(const Time& end, double step) {
-  constexpr double kRounding = 16 * std::numeric_limits<double>::epsilon(), kMost = 1e18;
+  constexpr double kRounding = 16 * std::numeric_limits<double>::epsilon(), kLargest = 1e18;
   const double steps = end.value() / step, nearest = std::round(steps);
   if (!(steps > 0)) return {};
   const bool whole = nearest >= 1 && std::abs(steps - nearest) <= kRounding * steps;
-  return {static_cast<std::uint64_t>(std::min(kMost, whole ? nearest : std::ceil(steps))), whole};
+  return {static_cast<std::uint64_t>(std::min(kLargest, whole ? nearest : std::ceil(steps))), whole};
 }
 
 Status run(Flow& flow, const Tableau& method, const Plan& plan, Progress& progress,

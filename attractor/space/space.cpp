@@ -5,19 +5,7 @@
 
 namespace attractor {
 
-double dot(std::span<const double> a, std::span<const double> b) {
-  double sum = 0;
-  for (std::size_t k = 0; k < a.size(); ++k) sum += a[k] * b[k];
-  return sum;
-}
-
 double norm(std::span<const double> a) { return std::sqrt(dot(a, a)); }
-
-double squared_distance(std::span<const double> a, std::span<const double> b) {
-  double sum = 0;
-  for (std::size_t k = 0; k < a.size(); ++k) sum += (a[k] - b[k]) * (a[k] - b[k]);
-  return sum;
-}
 
 void Sphere::retract(std::span<double> point) const {
   double length = norm(point);

@@ -50,8 +50,16 @@ class Euclidean final : public Space {
   double scale(std::span<const double> point) const override;
 };
 
-double dot(std::span<const double> a, std::span<const double> b);
+inline double dot(std::span<const double> a, std::span<const double> b) {
+  double sum = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) sum += a[k] * b[k];
+  return sum;
+}
 double norm(std::span<const double> a);
-double squared_distance(std::span<const double> a, std::span<const double> b);
+inline double squared_distance(std::span<const double> a, std::span<const double> b) {
+  double sum = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) sum += (a[k] - b[k]) * (a[k] - b[k]);
+  return sum;
+}
 
 }  // namespace attractor

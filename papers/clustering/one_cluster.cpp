@@ -22,7 +22,7 @@
 namespace attractor::papers::one_cluster {
 namespace {
 
-constexpr double kTolerance = 1e-4;
+constexpr double kTolerance = 1e-3;
 constexpr std::uint64_t kMostSteps = 200'000;
 
 struct Start {
@@ -225,7 +225,7 @@ std::vector<PageFigure> figures(const std::vector<End>& all) {
 
 Finding run(const Effort& effort) {
   Finding finding;
-  const std::size_t starts = effort.quick ? 60 : 1000;
+  const std::size_t starts = effort.quick ? 100 : 100'000;
   const std::vector<End> all = ends(starts, effort);
   if (effort.context.stopped()) return finding;
   double failed = 0, longest = -HUGE_VAL, steps = 0;

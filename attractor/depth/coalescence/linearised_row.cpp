@@ -163,11 +163,15 @@ void LinearisedRow::add_product(std::span<const double> xi, double factor,
   const auto own_key = row(sources_.keys, token_), own_value = row(sources_.values, token_);
   multiply(attention.query, xi, query_);
   const double own_along = near_ ? dot(own_key, query_) : 0;
-  std::vector<double> sum(dim, 0.0);
+  std::vector<double>& sum = sum_;
+  sum.assign(dim, 0.0);
   for (std::size_t k = 0; k < felt_.size(); ++k) {
-    const auto key = row(sources_.keys, felt_[k]), value = row(sources_.values, felt_[k]);
-    const double along = weight_[k] * (dot(key, query_) - own_along);
-    for (std::size_t a = 0; a < dim; ++a) sum[a] += along * (value[a] - (near_ ? own_value[a] : 0));
+    const double* value = row(sources_.values, felt_[k]).data();
+    const double along = weight_[k] * (dot(row(sources_.keys, felt_[k]), query_) - own_along);
+    if (near_)
+      for (std::size_t a = 0; a < dim; ++a) sum[a] += along * (value[a] - own_value[a]);
+    else
+      for (std::size_t a = 0; a < dim; ++a) sum[a] += along * value[a];
   }
   if (softmax) {
     const double mean = dot(mean_key_, query_);

@@ -62,7 +62,7 @@ class LinearisedRow {
   std::vector<double> weight_;                // of those, beta included
   std::vector<double> mean_key_, mean_pull_;  // softmax: of k_j - k_c, and beta times of v_j - v_c
   std::vector<double> velocity_;              // c'
-  mutable std::vector<double> query_;         // Q xi
+  mutable std::vector<double> query_, sum_;   // Q xi; of a product
 };
 
 }  // namespace attractor::depth

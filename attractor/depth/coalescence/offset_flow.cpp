@@ -49,7 +49,9 @@ LogMatrix exponential_matrix(const Nodes& n, double p, double q, std::size_t dim
       std::max(0, static_cast<int>(std::ceil(std::log2(std::max(size, 1e-300)))) + 1);
   m *= std::ldexp(1.0, -squarings);
   LogMatrix result{.matrix = Eigen::MatrixXd::Identity(d, d)};
-  for (int k = 20; k >= 1; --k)
+  int terms = 1;
+  for (double left = m.norm(); left > 1e-18; left *= m.norm() / terms) ++terms;
+  for (int k = terms; k >= 1; --k)
     result.matrix = Eigen::MatrixXd::Identity(d, d) + m * result.matrix / k;
   for (int k = 0; k < squarings; ++k) {
     result.matrix = (result.matrix * result.matrix).eval();
@@ -83,10 +85,12 @@ void exponential(const Nodes& n, double p, double q, std::span<double> b, std::v
 void carry(const Nodes& n, std::span<const double> centre, std::size_t dim, LogVectors& v) {
   const Sphere sphere(dim);
   const double contraction = 0.5 * n.h * (n.first.rate() + n.second.rate());
-  const bool turns = n.h * std::max(n.first.size(), n.second.size()) > kNegligible;
-  const bool strongly = dim <= kMostSquared && n.h * std::max(n.first.size(), n.second.size()) > 2;
+  const double most = n.h * std::max(n.first.size(), n.second.size());
+  const bool turns = most > kNegligible;
+  // A matrix costs dim products, once, a series about eight for each vector.
+  const bool by_matrix = dim <= kMostSquared && (most > 2 || (turns && 8 * v.log.size() > dim));
   LogMatrix whole;
-  if (strongly) {
+  if (by_matrix) {
     whole = exponential_matrix(n, 0.25 + kNode, 0.25 - kNode, dim);
     const LogMatrix last = exponential_matrix(n, 0.25 - kNode, 0.25 + kNode, dim);
     whole.matrix = last.matrix * whole.matrix;
@@ -95,7 +99,7 @@ void carry(const Nodes& n, std::span<const double> centre, std::size_t dim, LogV
   std::vector<double> term, next;
   for (std::size_t k = 0; k < v.log.size(); ++k) {
     const auto b = std::span(v.unit).subspan(k * dim, dim);
-    if (strongly) {
+    if (by_matrix) {
       Eigen::Map<Eigen::VectorXd> x(b.data(), static_cast<Eigen::Index>(dim));
       x = whole.matrix * x;
       v.log[k] += whole.log;
