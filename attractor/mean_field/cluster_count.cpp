@@ -122,6 +122,8 @@ std::vector<double> uniform_angles(std::size_t tokens, std::uint64_t seed,
 }
 
 ClusterHistory watch_clusters(const ClusterRun& run) {
+  if (run.beta < 0)
+    throw Error(fmt::format("beta = {} is not allowed; allowed: 0 to 1e6", run.beta));
   const flow::Time unit = e_foldings(run.rule, run.beta, 1);
   const auto in_units = [&](const flow::Time& t) { return t.in_unit(unit.log()); };
   const double end = in_units(run.end);

@@ -158,7 +158,7 @@ class ClusterLimits(program.ProgramTest):
 
     def test_bad_input(self):
         cases = ((("pair", "--angle", 1, "--degrees", 60), "degrees"), (("pair", "--angle", 4), "angle = '4'"),
-                 (("pair", "--beta", -1), "beta"), (("pair", "--beta", 2e6), "beta"), (("pair", "--mass1", 0), "mass1"),
+                 (("pair", "--beta", -21), "beta"), (("pair", "--beta", 2e6), "beta"), (("pair", "--mass1", 0), "mass1"),
                  (("pair", "--dynamics", "usa", "--mass1", 0.9), "masses"), (("pair", "--time", "nan"), "time"),
                  (("pair", "--merge-cosine", 1), "merge-cosine"), (("clusters", "--count", 1), "count"),
                  (("clusters", "--shape", "star"), "shape"), (("clusters", "--dim", 3), "simplex"),

@@ -105,7 +105,7 @@ class Stability(program.ProgramTest):
     # ---- The command
 
     def test_bad_input(self):
-        cases = ((("--dim", 1), "dim"), (("--dim", 10001), "dim"), (("--beta", -1), "beta"), (("--beta", "nan"), "beta"),
+        cases = ((("--dim", 1), "dim"), (("--dim", 10001), "dim"), (("--beta", -2e6), "beta"), (("--beta", "nan"), "beta"),
                  (("--beta", 2e6), "beta"), (("--noise", -1), "noise"), (("--dynamics", "x"), "dynamics"),
                  (("--observe", 100, "--dim", 3), "dim = 2"), (("--observe", 100, "--noise", 1), "noise = 0"),
                  (("--time", 1), "time has no effect without observe"), (("--observe", 100, "--horizon", 0), "horizon"),
