@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "attractor/base/scratch.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/space/space.hpp"
 
@@ -32,7 +33,7 @@ class LinkedBoxes {
     parent_ = order_;
     if (order_.empty()) return;
     divide(tokens, 0, static_cast<std::uint32_t>(order_.size()), 0);
-    points_.resize(tokens.size());
+    points_ = Scratch<double>(tokens.size());
     for (std::size_t k = 0; k < order_.size(); ++k)
       std::copy_n(&tokens[order_[k] * dim_], dim_, &points_[k * dim_]);
     boxes_.resize(2 * dim_ * nodes_.size());
@@ -50,9 +51,7 @@ class LinkedBoxes {
   }
 
  private:
-  std::span<const double> point(std::uint32_t k) const {
-    return std::span(points_).subspan(k * dim_, dim_);
-  }
+  std::span<const double> point(std::uint32_t k) const { return {points_.get() + k * dim_, dim_}; }
   const double* low(std::uint32_t node) const { return &boxes_[2 * node * dim_]; }
   const double* high(std::uint32_t node) const { return low(node) + dim_; }
 
@@ -274,7 +273,8 @@ class LinkedBoxes {
   std::size_t dim_;
   double radius_, limit_;
   std::vector<std::uint32_t> order_, parent_;
-  std::vector<double> points_, boxes_;  // in the order of the tree; least and most of each node
+  Scratch<double> points_;     // in the order of the tree
+  std::vector<double> boxes_;  // least and most of each node
   std::vector<BoxNode> nodes_;
   std::vector<std::vector<std::uint32_t>> levels_;  // nodes of the first few
   std::vector<std::pair<double, std::uint32_t>> keys_;

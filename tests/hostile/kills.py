@@ -21,7 +21,7 @@ LONG = {
     "meanfield": ["meanfield", "--beta", "3", "--time", "3", "--outputs", "20", "--compare-particles", "64,128,256,512", "--replicates", "64"],
     "stationary": ["stationary", "--beta", "3", "--particles", "512"],
     "forecast": ["forecast", "--depth", "2000", "--tokens", "100000"],
-    "reproduce": ["reproduce", "pairing"],
+    "reproduce": ["reproduce", "several-heads", "--quick"],
 }
 SHORT = {"reduce equiangular", "reduce pair", "reduce clusters", "stability", "context", "cluster", "compare", "measure", "inspect", "architect"}
 KILLS = 20

@@ -41,7 +41,9 @@ std::size_t largest_moving(SlopePass& p, std::size_t count) {
   for (std::size_t t = 0; t < whole; t += hn::Lanes(d))
     most = hn::Max(
         most, hn::IfThenElse(hn::Eq(hn::LoadU(d, p.g + t), g_top), least, hn::LoadU(d, p.s + t)));
-  p.second = hn::GetLane(hn::MaxOfLanes(d, most));
+  HWY_ALIGN double lanes[hn::MaxLanes(d)];  // MaxOfLanes of emulated vectors begins with -1.8e308
+  hn::Store(most, d, lanes);
+  p.second = *std::max_element(lanes, lanes + hn::Lanes(d));
   return whole;
 }
 

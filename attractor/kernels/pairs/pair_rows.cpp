@@ -149,10 +149,13 @@ std::size_t gap_bin(double gap) {
 
 PairColumns::PairColumns(std::span<const double> directions, std::size_t dim,
                          std::span<const double> masses)
-    : dim_(dim), masses_((masses.size() + kTile - 1) / kTile * kTile, 0.0) {
+    : dim_(dim),
+      masses_((masses.size() + kTile - 1) / kTile * kTile, 0.0),
+      points_(masses_.size() * dim) {
   const std::size_t n = masses.size();
   assert(directions.size() == n * dim);
-  points_.resize(masses_.size() * dim);
+  if (n > 0)
+    std::fill_n(&points_[(n - 1) / kTile * dim * kTile], dim * kTile, 0.0);  // the last tile
   zero_.resize(masses_.size());
   std::copy(masses.begin(), masses.end(), masses_.begin());
   for (std::size_t i = 0; i < n; ++i) {

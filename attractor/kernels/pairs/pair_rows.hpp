@@ -15,6 +15,8 @@
 #include <span>
 #include <vector>
 
+#include "attractor/base/scratch.hpp"
+
 namespace attractor::kernels {
 
 inline constexpr std::size_t kGapBins = 100;
@@ -44,7 +46,8 @@ class PairColumns {
 
  private:
   std::size_t dim_;
-  std::vector<double> points_, masses_, zero_;
+  std::vector<double> masses_, zero_;
+  Scratch<double> points_;
 };
 
 struct PairRowsRequest {

@@ -219,7 +219,8 @@ void add_outputs(FlowSetup& p, ParameterList& l) {
   l.add("pair-threshold", p.pair_threshold, "cosine for the fraction of close pairs").within(-1, 1);
   l.add("exact-limit", p.exact_limit,
         "pair and energy statistics are exact up to so many tokens, beyond from random rows with "
-        "error bars; auto: any number where sums over all pairs move them, else 4096")
+        "error bars; auto: any number (of at most 2^21 coordinates) where sums over all pairs move "
+        "them, else 4096")
       .within(1, 1e7);
 }
 

@@ -139,10 +139,14 @@ std::uint64_t ObservedFlow::period_before(const flow::Time& end) const {
   return periods > 1 ? static_cast<std::uint64_t>(periods) - 1 : 0;
 }
 
-// Where rows of all pairs move the tokens, sums over them cost no more than a few velocities.
+// Where rows of all pairs move the tokens, sums over them cost no more than a few velocities; they
+// take memory for another such state, though.
+constexpr std::size_t kSummedWhole = std::size_t{1} << 21;  // coordinates
+
 observe::ObserveOptions ObservedFlow::options() const {
   const std::uint64_t many = setup_.exact_limit.value_or(kObservedFreely);
-  const bool rows = whole().engine() == "dense" || whole().engine() == "layers";
+  const bool rows = (whole().engine() == "dense" || whole().engine() == "layers") &&
+                    groups().owner().size() * dim_ <= kSummedWhole;
   return {.pair_threshold = setup_.pair_threshold,
           .cluster_radius = std::sqrt(2 * (1 - cluster_cosine_of(setup_))),
           .seed = setup_.seed,
