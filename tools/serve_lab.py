@@ -15,6 +15,12 @@ class Files(http.server.SimpleHTTPRequestHandler):
         self.send_header("X-Content-Type-Options", "nosniff")
         super().end_headers()
 
+    def copyfile(self, source, outputfile):
+        try:
+            super().copyfile(source, outputfile)
+        except ConnectionError:  # the page was left or loaded again meanwhile
+            pass
+
     def log_message(self, *_):
         pass
 
