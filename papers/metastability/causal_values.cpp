@@ -233,21 +233,24 @@ PageFigure figure(const Effort& effort) {
   for (const Case& c : cases()) {
     report::Panel panel{.title = c.name,
                         .x = {.label = "t", .low = 0, .high = 40},
-                        .y = {.label = "angle of the second token", .low = 0, .high = 360}};
+                        .y = {.label = "angle of the second token", .low = 0, .high = 362}};
     for (int k = 0; k < 12; ++k) {
       const double start = 15 + 30.0 * k;
       report::Series way = line("", report::kBlue, 1.4);
       add_point(way, 0, start);
       const std::vector<double> angles = walked(c, start * kPi / 180, times, effort);
-      for (std::size_t i = 0; i < angles.size(); ++i)
-        if (angles[i] < 2 * kPi - 0.1) add_point(way, times[i], angles[i] * 180 / kPi);
+      double now = start;  // degrees, without jumps at 360
+      for (std::size_t i = 0; i < angles.size(); ++i) {
+        now += std::remainder(angles[i] * 180 / kPi - now, 360);
+        add_point(way, times[i], now);
+      }
       panel.series.push_back(std::move(way));
     }
     panels.push_back(std::move(panel));
   }
   return picture(
       "ways", "The second token", std::move(panels),
-      "The first token stands at 0°, the axis. Left: logits of their own; middle: values "
+      "The first token stands at 0° (360°), the axis. Left: logits of their own; middle: values "
       "that are not symmetric; some starts end away from 0° and 180°. Right: symmetric "
       "values and logits β⟨x, y⟩, where none does.");
 }
