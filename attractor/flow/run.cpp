@@ -476,7 +476,8 @@ FixedSteps fixed_steps(const Time& end, double step) {
   const double steps = end.value() / step, nearest = std::round(steps);
   if (!(steps > 0)) return {};
   const bool whole = nearest >= 1 && std::abs(steps - nearest) <= kRounding * steps;
-  return {static_cast<std::uint64_t>(std::min(kLargest, whole ? nearest : std::ceil(steps))), whole};
+  return {static_cast<std::uint64_t>(std::min(kLargest, whole ? nearest : std::ceil(steps))),
+          whole};
 }
 
 Status run(Flow& flow, const Tableau& method, const Plan& plan, Progress& progress,

@@ -173,7 +173,7 @@ double rest_of(const Case& c) {
   return low;
 }
 
-/// Angles of the second token in time, from a start in the box.
+/// Angles of the second token in time, the first starting next to the axis.
 std::vector<double> walked(const Case& c, double angle, const std::vector<double>& times,
                            const Effort& effort) {
   Walk walk{.tokens = {std::cos(0.001), std::sin(0.001), std::cos(angle), std::sin(angle)},
@@ -280,8 +280,7 @@ Finding run(const Effort& effort) {
   finding.answer.headline = fmt::format(
       "With symmetric V and logits β⟨x, y⟩ all of {} starts ended as said (with 95 % confidence "
       "fewer than {:.1g} do not); with other logits {:.1f} %, with V that is not symmetric {:.1f} "
-      "% "
-      "had not by t = 1000, and boxes of starts are proved never to be left.",
+      "% had not by t = 1000, and boxes of starts are proved never to be left.",
       2 * starts, 1.5 / static_cast<double>(starts), 100 * (1 - share[2]), 100 * (1 - share[3]));
   finding.answer.values["starts"] = 4 * starts;
   finding.answer.remarks.push_back(
