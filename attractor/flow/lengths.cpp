@@ -1,5 +1,6 @@
 #include "attractor/flow/lengths.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -16,6 +17,14 @@ void squares(std::span<const double> vectors, std::size_t dim, double* out) {
     for (std::size_t c = i * dim; c < (i + 1) * dim; ++c) sum += vectors[c] * vectors[c];
     out[i] = sum;
   }
+}
+
+// Squares of the scales of at most kTogether points, or less: 1 where a square is beyond a double.
+void least_squared_scales(const Space& space, std::span<const double> points, double* out) {
+  const std::size_t count = points.size() / space.dim();
+  if (space.compact()) return void(std::fill_n(out, count, 1.0));
+  squares_of(points, space.dim(), out);
+  for (std::size_t i = 0; i < count; ++i) out[i] = out[i] < 1e300 ? std::max(1.0, out[i]) : 1.0;
 }
 
 }  // namespace
@@ -35,17 +44,18 @@ void squares_of(std::span<const double> vectors, std::size_t dim, double* out) {
 
 void LargestLength::meet(std::span<const double> vectors, std::span<const double> points) {
   const std::size_t dim = space_.dim(), count = vectors.size() / dim;
-  double square[kTogether];
+  double square[kTogether], scale[kTogether];
   squares_of(vectors, dim, square);
+  least_squared_scales(space_, points, scale);
   std::size_t candidates = 0;  // most pieces have none; counting them needs no branches
-  for (std::size_t i = 0; i < count; ++i) candidates += !(square[i] < surely_less_);
+  for (std::size_t i = 0; i < count; ++i) candidates += !(square[i] < surely_less_ * scale[i]);
   if (candidates == 0) return;
   for (std::size_t i = 0; i < count; ++i) {
-    if (square[i] < surely_less_) continue;
+    if (square[i] < surely_less_ * scale[i]) continue;
     const double length = std::sqrt(square[i]) / space_.scale(points.subspan(i * dim, dim));
     if (length <= largest_ || std::isnan(largest_)) continue;
     largest_ = length;
-    surely_less_ = (1 - 1e-12) * length * length;  // scales are 1 or more
+    surely_less_ = (1 - 1e-12) * length * length;
   }
 }
 

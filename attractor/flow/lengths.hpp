@@ -33,7 +33,7 @@ class LargestLength {
 
  private:
   const Space& space_;
-  double largest_ = 0, surely_less_ = 0;  // the latter of squares
+  double largest_ = 0, surely_less_ = 0;  // the latter of squares of |v| / scale
 };
 
 /// The same over whole states.

@@ -57,6 +57,14 @@ TEST(Lengths, NotANumberWinsWhereverItIs) {
   }
 }
 
+TEST(Lengths, PointsWhoseSquaresOverflowCountToo) {
+  const std::vector<double> vectors{1e-60, 3, 1e60}, points{0, 1, 1e200};
+  const Euclidean line(1);
+  EXPECT_EQ(largest_length(line, vectors, points), 3);
+  const std::vector<double> fast{1e-60, 3, 1e145}, far{0, 1, 1e140};  // 1e145^2 is a double
+  EXPECT_DOUBLE_EQ(largest_length(line, fast, far), 1e5);
+}
+
 TEST(Lengths, NothingMoves) {
   const std::vector<double> zeros(300, 0.0), points(300, 1.0);
   EXPECT_EQ(largest_length(Euclidean(3), zeros, points), 0);

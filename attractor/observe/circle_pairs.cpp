@@ -8,6 +8,7 @@
 
 #include "attractor/base/numbers.hpp"
 #include "attractor/base/threads.hpp"
+#include "attractor/kernels/circle/mass_ahead.hpp"
 #include "attractor/space/space.hpp"
 
 namespace attractor::observe {
@@ -15,24 +16,17 @@ namespace {
 
 constexpr double kTurn = 2 * std::numbers::pi;
 
-// Places 0 .. n - 1 around the circle, and n .. 2n - 1 a turn later.
 class Ring {
  public:
   Ring(const CircleOrder& order, std::span<const double> masses)
-      : size_(order.token.size()), angle_(2 * size_ + 1, kInfinity), before_(2 * size_ + 1, 0.0) {
-    for (std::size_t k = 0; k < 2 * size_; ++k) {
-      const bool later = k >= size_;
-      const double m = masses[order.token[later ? k - size_ : k]];
-      angle_[k] = later ? order.angle[k - size_] + kTurn : order.angle[k];
-      before_[k + 1] = before_[k] + m;
-      if (!later) merged_ += m * (m - 1);
-    }
+      : places_(order.angle, picked(masses, order.token)) {
+    for (const double m : masses) merged_ += m * (m - 1);
   }
 
-  std::size_t size() const { return size_; }
-  double total() const { return before_[size_]; }
+  std::size_t size() const { return places_.size(); }
+  double total() const { return places_.total(); }
   double pairs() const { return total() * (total() - 1); }
-  double angle(std::size_t k) const { return angle_[k]; }
+  double angle(std::size_t k) const { return places_.angle(k); }
 
   /// Calls seen(k, last) for each place, `last` being the last place at most `reach` ahead of it.
   template <class Seen>
@@ -44,35 +38,24 @@ class Ring {
     }
   }
 
-  /// Ordered pairs of originals at most so far apart, each reach from 0 to below pi; merged ones
-  /// are 0 apart. Whole numbers. Several reaches at once, each step taking a place in or going on
-  /// to the next place: nothing for a processor to guess.
-  static constexpr std::size_t kReaches = 4;
-  std::array<double, kReaches> pairs_within(const std::array<double, kReaches>& reach) const {
-    const double *angle = angle_.data(), *before = before_.data();
-    std::array<std::size_t, kReaches> place{}, last{};
-    std::array<double, kReaches> ahead{};
-    const auto step = [&](std::size_t r) {
-      const std::size_t k = place[r], l = last[r];
-      const std::size_t in = angle[l + 1] - angle[k] <= reach[r], on = (1 - in) & (k < size_);
-      ahead[r] +=
-          static_cast<double>(on) * (before[k + 1] - before[k]) * (before[l + 1] - before[k + 1]);
-      last[r] = l + in;
-      place[r] = k + on;
-    };
-    while (place[0] + place[1] + place[2] + place[3] < kReaches * size_) {
-      step(0);
-      step(1);
-      step(2);
-      step(3);
-    }
-    for (double& pairs : ahead) pairs = 2 * pairs + merged_;
-    return ahead;
+  /// Ordered pairs of originals at most so far apart, each from 0 to below pi; merged ones are 0
+  /// apart.
+  using Four = std::array<double, kernels::CirclePlaces::kReaches>;
+  Four pairs_within(const Four& reach) const {
+    Four pairs = places_.pairs_ahead(reach);
+    for (double& p : pairs) p = 2 * p + merged_;
+    return pairs;
   }
 
  private:
-  std::size_t size_;
-  std::vector<double> angle_, before_;  // of places; mass of the places before
+  static std::vector<double> picked(std::span<const double> masses,
+                                    std::span<const std::uint32_t> from) {
+    std::vector<double> result(from.size());
+    for (std::size_t k = 0; k < from.size(); ++k) result[k] = masses[from[k]];
+    return result;
+  }
+
+  kernels::CirclePlaces places_;
   double merged_ = 0;
 };
 
@@ -86,14 +69,14 @@ void fill_histogram(const Ring& ring, std::array<double, kCosineBins>& histogram
   constexpr double kMissed = 2e-11;
   std::array<double, kCosineBins + 1> above{};  // pairs with a cosine of at least the edge
   above[0] = ring.pairs();
-  parallel_for(kCosineBins - 1, Ring::kReaches, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t b = begin + 1; b <= end; b += Ring::kReaches) {
-      const std::size_t count = std::min(Ring::kReaches, end + 1 - b);
-      std::array<double, Ring::kReaches> reach{};
+  const std::size_t together = Ring::Four().size();
+  parallel_for(kCosineBins - 1, together, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t b = begin + 1; b <= end; b += together) {
+      const std::size_t count = std::min(together, end + 1 - b);
+      Ring::Four reach{};
       for (std::size_t r = 0; r < count; ++r)
         reach[r] = std::acos(-1 + static_cast<double>(b + r) / 50 - kMissed);
-      const auto pairs = ring.pairs_within(reach);
-      std::copy_n(pairs.begin(), count, &above[b]);
+      std::copy_n(ring.pairs_within(reach).begin(), count, &above[b]);
     }
   });
   for (std::size_t b = 0; b < kCosineBins; ++b)

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 #include <optional>
+#include <utility>
 
 #include "attractor/base/numbers.hpp"
 #include "attractor/observe/circle_pairs.hpp"
@@ -12,7 +13,6 @@
 #include "attractor/observe/hemisphere.hpp"
 #include "attractor/observe/pairs.hpp"
 #include "attractor/observe/spectrum.hpp"
-#include "attractor/tokens/components.hpp"
 
 namespace attractor::observe {
 namespace {
@@ -104,7 +104,7 @@ std::span<const Column> columns() {
 
 Observation observe(const Attention& attention, double logit_bound, std::span<const double> tokens,
                     std::span<const double> masses, const flow::Time& time,
-                    const ObserveOptions& options, bool thorough) {
+                    const ObserveOptions& options, bool thorough, Details* details) {
   const std::size_t dim = attention.dim, n = masses.size();
   Observation o;
   o.time = time.value();
@@ -117,17 +117,19 @@ Observation observe(const Attention& attention, double logit_bound, std::span<co
   std::optional<CircleOrder> order;
   const bool many = n > std::max<std::size_t>(std::min(options.exact_limit, options.many), 512);
   if (dim == 2 && many) order = circle_order(tokens);
+  const bool histogram = details != nullptr;
   const PairStatistics pairs =
-      order ? circle_pair_statistics(*order, tokens, masses, options.pair_threshold, false)
+      order ? circle_pair_statistics(*order, tokens, masses, options.pair_threshold, histogram)
             : pair_statistics(tokens, dim, masses, options.pair_threshold, options.seed,
-                              options.exact_limit, false);
+                              options.exact_limit, histogram);
   o.pair_fraction = pairs.fraction;
   o.pair_fraction_error = pairs.fraction_error;
   o.smallest_cosine = pairs.smallest_cosine;
   o.largest_angle = pairs.largest_angle;
-  observe_clusters(order ? components_on_circle(*order, tokens, options.cluster_radius)
-                         : components(tokens, dim, options.cluster_radius),
-                   masses, o);
+  Components found = order ? components_on_circle(*order, tokens, options.cluster_radius)
+                           : components(tokens, dim, options.cluster_radius);
+  observe_clusters(found, masses, o);
+  if (details != nullptr) *details = {std::move(found), pairs.histogram};
   std::optional<Energy> summed;
   if (many) summed = field_energy(attention, tokens, masses, order ? &*order : nullptr);
   observe_energy(

@@ -1,6 +1,7 @@
 // Everything that is measured at one time, and the list of it that drives files, JSON and pages.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -8,6 +9,8 @@
 
 #include "attractor/attention/attention.hpp"
 #include "attractor/flow/time.hpp"
+#include "attractor/observe/pair_statistics.hpp"
+#include "attractor/tokens/components.hpp"
 
 namespace attractor::observe {
 
@@ -46,10 +49,16 @@ struct ObserveOptions {
   std::size_t many = 4096;         // ... or summed in O(n), from so many on where that is possible
 };
 
+/// What a snapshot keeps of the same tokens.
+struct Details {
+  Components components{};
+  std::array<double, kCosineBins> histogram{};  // of all pairs (pair_statistics.hpp)
+};
+
 /// `thorough`: also what costs more than O(n^2 d) or many passes (spectrum, hemisphere) when the
-/// tokens are many; always measured when cheap.
+/// tokens are many; always measured when cheap. `details`, unless null, are filled.
 Observation observe(const Attention& attention, double logit_bound, std::span<const double> tokens,
                     std::span<const double> masses, const flow::Time& time,
-                    const ObserveOptions& options, bool thorough);
+                    const ObserveOptions& options, bool thorough, Details* details = nullptr);
 
 }  // namespace attractor::observe

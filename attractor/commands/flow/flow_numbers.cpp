@@ -223,7 +223,7 @@ Json series_of(const FlowRecord& record) {
 
 double result_bytes(std::size_t tokens, std::size_t dim, const FlowSetup& parameters) {
   const double numbers = static_cast<double>(tokens) * static_cast<double>(dim);
-  const auto kept = static_cast<double>(snapshot_count(parameters, tokens * dim));
+  const auto kept = static_cast<double>(snapshot_count(parameters, tokens, dim));
   const double rows = static_cast<double>(outputs_of(parameters));
   const std::size_t set = weight_numbers(parameters, dim);
   const double weights = set > kMostWeights ? 0 : static_cast<double>(set);

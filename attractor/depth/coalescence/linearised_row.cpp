@@ -1,5 +1,6 @@
 #include "attractor/depth/coalescence/linearised_row.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 
@@ -180,6 +181,38 @@ void LinearisedRow::add_product(std::span<const double> xi, double factor,
   Sphere(dim).project(c, sum);
   const double turn = dot(velocity_, xi);
   for (std::size_t a = 0; a < dim; ++a) out[a] += factor * (sum[a] - turn * c[a]);
+}
+
+// K = P (sum_j w_j v_j k_j^T Q) - c c'^T, as one product of the rows that are felt.
+void LinearisedRow::matrix(std::span<double> out) const {
+  const Attention& attention = sources_.attention;
+  const std::size_t dim = attention.dim;
+  const auto d = static_cast<Eigen::Index>(dim), m = static_cast<Eigen::Index>(felt_.size());
+  const auto vector = [&](std::span<const double> x) {
+    return Eigen::Map<const Eigen::VectorXd>(x.data(), d);
+  };
+  const auto own_key = vector(row(sources_.keys, token_)),
+             own_value = vector(row(sources_.values, token_));
+  Eigen::MatrixXd keys(d, m), pulls(d, m);
+  for (Eigen::Index k = 0; k < m; ++k) {
+    const auto j = static_cast<std::size_t>(k);
+    keys.col(k) = vector(row(sources_.keys, felt_[j]));
+    pulls.col(k) = vector(row(sources_.values, felt_[j]));
+    if (near_) {
+      keys.col(k) -= own_key;
+      pulls.col(k) -= own_value;
+    }
+    pulls.col(k) *= weight_[j];
+  }
+  Eigen::Map<Eigen::MatrixXd> k(out.data(), d, d);
+  k.noalias() = pulls * keys.transpose();
+  if (attention.rule == Rule::softmax) k -= vector(mean_pull_) * vector(mean_key_).transpose();
+  using ByRows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  if (!attention.query.empty())
+    k = (k * Eigen::Map<const ByRows>(attention.query.data(), d, d)).eval();
+  const auto c = sources_.state.subspan(token_ * dim, dim);
+  for (std::size_t a = 0; a < dim; ++a) Sphere(dim).project(c, out.subspan(a * dim, dim));
+  k.noalias() -= vector(c) * vector(velocity_).transpose();
 }
 
 }  // namespace attractor::depth

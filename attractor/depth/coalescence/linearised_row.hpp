@@ -45,6 +45,8 @@ class LinearisedRow {
   double size() const { return size_; }
   /// out += factor K xi.
   void add_product(std::span<const double> xi, double factor, std::span<double> out) const;
+  /// K, one column after the other.
+  void matrix(std::span<double> out) const;
 
  private:
   struct Logits;

@@ -75,6 +75,13 @@ TEST(LinearisedRow, IsTheDerivativeOfTheVelocity) {
           EXPECT_NEAR(product[k], std::exp(log_unit) * (a[k] - b[k]) / (2 * h),
                       1e-6 * (1 + row.size()))
               << name(rule) << " dim " << dim << " weights " << weights;
+        std::vector<double> matrix(dim * dim);
+        row.matrix(matrix);
+        for (std::size_t k = 0; k < dim; ++k) {
+          double sum = row.rate() * xi[k];
+          for (std::size_t l = 0; l < dim; ++l) sum += matrix[l * dim + k] * xi[l];
+          EXPECT_NEAR(sum, product[k], 1e-14 * (1 + row.size()) * norm(xi)) << "column sums";
+        }
       }
 }
 

@@ -31,19 +31,16 @@ struct LogMatrix {
   double log = 0;
 };
 
-/// e^{h (p K_1 + q K_2)} as a matrix, by squaring; the logarithm keeps it in range.
-LogMatrix exponential_matrix(const Nodes& n, double p, double q, std::size_t dim) {
+Eigen::MatrixXd matrix_of(const LinearisedRow& row, std::size_t dim) {
   const auto d = static_cast<Eigen::Index>(dim);
-  Eigen::MatrixXd m = Eigen::MatrixXd::Zero(d, d);
-  std::vector<double> axis(dim), column(dim);
-  for (Eigen::Index a = 0; a < d; ++a) {
-    axis.assign(dim, 0.0);
-    axis[static_cast<std::size_t>(a)] = 1;
-    column.assign(dim, 0.0);
-    n.first.add_product(axis, n.h * p, column);
-    n.second.add_product(axis, n.h * q, column);
-    m.col(a) = Eigen::Map<const Eigen::VectorXd>(column.data(), d);
-  }
+  Eigen::MatrixXd matrix(d, d);
+  row.matrix({matrix.data(), dim * dim});
+  return matrix;
+}
+
+/// e^m by squaring; the logarithm keeps it in range.
+LogMatrix exponential_matrix(Eigen::MatrixXd m) {
+  const Eigen::Index d = m.rows();
   const double size = m.norm();
   const int squarings =
       std::max(0, static_cast<int>(std::ceil(std::log2(std::max(size, 1e-300)))) + 1);
@@ -87,12 +84,13 @@ void carry(const Nodes& n, std::span<const double> centre, std::size_t dim, LogV
   const double contraction = 0.5 * n.h * (n.first.rate() + n.second.rate());
   const double most = n.h * std::max(n.first.size(), n.second.size());
   const bool turns = most > kNegligible;
-  // A matrix costs dim products, once, a series about eight for each vector.
+  // A matrix costs less than dim products, once, a series about eight for each vector.
   const bool by_matrix = dim <= kMostSquared && (most > 2 || (turns && 8 * v.log.size() > dim));
   LogMatrix whole;
   if (by_matrix) {
-    whole = exponential_matrix(n, 0.25 + kNode, 0.25 - kNode, dim);
-    const LogMatrix last = exponential_matrix(n, 0.25 - kNode, 0.25 + kNode, dim);
+    const Eigen::MatrixXd one = n.h * matrix_of(n.first, dim), two = n.h * matrix_of(n.second, dim);
+    whole = exponential_matrix((0.25 + kNode) * one + (0.25 - kNode) * two);
+    const LogMatrix last = exponential_matrix((0.25 - kNode) * one + (0.25 + kNode) * two);
     whole.matrix = last.matrix * whole.matrix;
     whole.log += last.log;
   }

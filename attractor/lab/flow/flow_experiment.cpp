@@ -229,13 +229,15 @@ class FlowRun::Experiment {
     choice_.thin(record_.series.size(), record_.snapshots);
     std::vector<double> storage;
     const std::span<const double> shape = model_.whole().directions(state, storage);
-    record_.series.push_back(measure(time, state, shape, keep));
-    if (keep) take_snapshot(time, state, shape);
+    observe::Details details;
+    record_.series.push_back(measure(time, state, shape, keep, keep ? &details : nullptr));
+    if (keep) take_snapshot(time, state, shape, details);
   }
 
   observe::Observation measure(const flow::Time& time, std::span<const double> state,
-                               std::span<const double> shape, bool thorough) const {
-    observe::Observation o = model_.observe(time, state, shape, options_, thorough);
+                               std::span<const double> shape, bool thorough,
+                               observe::Details* details) const {
+    observe::Observation o = model_.observe(time, state, shape, options_, thorough, details);
     const observe::TokenView view{shape, start_.dim, model_.groups().masses(), thorough,
                                   [&] { return model_.groups().expand(shape); }};
     for (const observe::Observable& observable : observables_)
@@ -244,18 +246,19 @@ class FlowRun::Experiment {
   }
 
   void take_snapshot(const flow::Time& time, std::span<const double> state,
-                     std::span<const double> shape) {
+                     std::span<const double> shape, observe::Details& details) {
     Snapshot snapshot{time, model_.groups().expand(shape), std::vector<std::uint32_t>(count_), {}};
     const bool all = model_.members_visible();  // else a token of the state stands for its members
-    const std::span<const double> seen = all ? snapshot.positions : shape;
-    const std::vector<double> ones(all ? count_ : 0, 1.0);
-    const Components found = components(seen, start_.dim, options_.cluster_radius);
+    if (all) {
+      const std::vector<double> ones(count_, 1.0);
+      details = {components(snapshot.positions, start_.dim, options_.cluster_radius),
+                 observe::pair_statistics(snapshot.positions, start_.dim, ones, p_.pair_threshold,
+                                          p_.seed, options_.exact_limit)
+                     .histogram};
+    }
     for (std::size_t i = 0; i < count_; ++i)
-      snapshot.clusters[i] = found.label[all ? i : model_.groups().owner()[i]];
-    const auto pairs = observe::pair_statistics(
-        seen, start_.dim, all ? std::span<const double>(ones) : model_.groups().masses(),
-        p_.pair_threshold, p_.seed, options_.exact_limit);
-    snapshot.cosine_histogram.assign(pairs.histogram.begin(), pairs.histogram.end());
+      snapshot.clusters[i] = details.components.label[all ? i : model_.groups().owner()[i]];
+    snapshot.cosine_histogram.assign(details.histogram.begin(), details.histogram.end());
     if (model_.whole().has_lengths())
       for (std::size_t i = 0; i < count_; ++i)
         snapshot.norms.push_back(norm(state.subspan(i * start_.dim, start_.dim)));
@@ -331,14 +334,15 @@ class FlowRun::Experiment {
     if (stopped) options_.exact_limit = std::min<std::size_t>(kQuickRows, options_.exact_limit);
     std::vector<double> storage;
     const std::span<const double> shape = model_.whole().directions(state, storage);
-    observe::Observation last = measure(progress_.time, state, shape, !stopped);
+    observe::Details details;
+    observe::Observation last = measure(progress_.time, state, shape, !stopped, &details);
     if (!record_.series.empty() && record_.series.back().log10_time == last.log10_time)
       record_.series.back() = last;
     else
       record_.series.push_back(last);
     if (!record_.snapshots.empty() && record_.snapshots.back().time == progress_.time)
       record_.snapshots.pop_back();
-    take_snapshot(progress_.time, state, shape);
+    take_snapshot(progress_.time, state, shape, details);
     choice_.finish(record_.snapshots);
     if (model_.flow().state_is_tokens()) record_.merges = tree_.linkage();
     // The last two clusters merged when they came within the cluster angle, not when the solver

@@ -209,8 +209,7 @@ void add_outputs(FlowSetup& p, ParameterList& l) {
         "units, else linear");
   l.add("snapshots", p.snapshots,
         "number of times at which all positions are kept, at most outputs and the start; auto: 9, "
-        "or "
-        "2 beyond 2^20 numbers")
+        "5 beyond 4096 tokens, 2 beyond 2^20 numbers")
       .within(2, 1000);
   l.add("cluster-cosine", p.cluster_cosine,
         "tokens closer than this are one cluster (chains count as one); auto: 1 - min(1e-3, "
@@ -370,8 +369,10 @@ Start start_of(const FlowSetup& p) {
           .given_name = p.tokens_file.what()};
 }
 
-std::size_t snapshot_count(const FlowSetup& p, std::size_t numbers) {
-  return p.snapshots.value_or(numbers <= (std::size_t{1} << 20) ? 9 : 2);
+std::size_t snapshot_count(const FlowSetup& p, std::size_t tokens, std::size_t dim) {
+  if (p.snapshots) return *p.snapshots;
+  if (tokens * dim > (std::size_t{1} << 20)) return 2;
+  return tokens > kObservedFreely ? 5 : 9;
 }
 
 std::uint64_t outputs_of(const FlowSetup& p) { return p.outputs.value_or(100); }

@@ -119,8 +119,8 @@ bool asks_fields(const FlowSetup& p);
 /// sentence.
 std::string engine_refusal(const FlowSetup& p, std::size_t tokens, std::size_t dim);
 
-/// How many snapshots to keep of tokens that are `numbers` doubles each time.
-std::size_t snapshot_count(const FlowSetup& p, std::size_t numbers);
+/// How many snapshots to keep. Each is measured, so many tokens have fewer.
+std::size_t snapshot_count(const FlowSetup& p, std::size_t tokens, std::size_t dim);
 std::uint64_t outputs_of(const FlowSetup& p);
 
 /// `attractor flow ...` that repeats this run: every parameter that differs from its default.

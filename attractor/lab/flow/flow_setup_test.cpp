@@ -472,11 +472,13 @@ TEST(FlowSetup, HandEveryFieldOfTheStartOn) {
 }
 
 TEST(FlowSetup, SnapshotsDefaultToFewerForManyTokens) {
-  EXPECT_EQ(snapshot_count({}, 1), 9U);
-  EXPECT_EQ(snapshot_count({}, 1 << 20), 9U);
-  EXPECT_EQ(snapshot_count({}, (1 << 20) + 1), 2U);
-  EXPECT_EQ(snapshot_count({.snapshots = 5}, std::size_t{1} << 40), 5U);
-  EXPECT_EQ(snapshot_count({.snapshots = 1000}, 1), 1000U);
+  EXPECT_EQ(snapshot_count({}, 1, 1), 9U);
+  EXPECT_EQ(snapshot_count({}, 4096, 256), 9U);
+  EXPECT_EQ(snapshot_count({}, 4097, 2), 5U);
+  EXPECT_EQ(snapshot_count({}, 1 << 18, 4), 5U);
+  EXPECT_EQ(snapshot_count({}, (1 << 18) + 1, 4), 2U);
+  EXPECT_EQ(snapshot_count({.snapshots = 6}, std::size_t{1} << 40, 2), 6U);
+  EXPECT_EQ(snapshot_count({.snapshots = 1000}, 1, 1), 1000U);
 }
 
 // The arguments a POSIX shell hands to the program.

@@ -156,10 +156,10 @@ observe::ObserveOptions ObservedFlow::options() const {
 
 observe::Observation ObservedFlow::observe(const flow::Time& time, std::span<const double> state,
                                            std::span<const double> shape,
-                                           const observe::ObserveOptions& options,
-                                           bool thorough) const {
-  observe::Observation o =
-      observe::observe(observed_, logit_bound_, shape, groups().masses(), time, options, thorough);
+                                           const observe::ObserveOptions& options, bool thorough,
+                                           observe::Details* details) const {
+  observe::Observation o = observe::observe(observed_, logit_bound_, shape, groups().masses(), time,
+                                            options, thorough, details);
   const auto length = [](std::span<const double> x) {  // squares may overflow, lengths must not
     double largest = 0;
     for (const double c : x) largest = std::max(largest, std::abs(c));

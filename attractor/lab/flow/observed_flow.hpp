@@ -57,7 +57,8 @@ class ObservedFlow {
   /// All that is measured of a state; `shape`: its directions.
   observe::Observation observe(const flow::Time& time, std::span<const double> state,
                                std::span<const double> shape,
-                               const observe::ObserveOptions& options, bool thorough) const;
+                               const observe::ObserveOptions& options, bool thorough,
+                               observe::Details* details = nullptr) const;
 
  private:
   std::uint64_t period_before(const flow::Time& end) const;

@@ -11,7 +11,7 @@ namespace attractor::lab {
 
 SnapshotChoice::SnapshotChoice(const FlowSetup& setup, std::size_t planned, std::size_t tokens,
                                std::size_t dim)
-    : count_(snapshot_count(setup, tokens * dim)),
+    : count_(snapshot_count(setup, tokens, dim)),
       planned_(planned),
       asked_(setup.snapshots.has_value()) {
   if (asked_ && planned_ > 1 && count_ > planned_)
