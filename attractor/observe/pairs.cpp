@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "attractor/base/threads.hpp"
@@ -13,6 +14,7 @@
 #include "attractor/observe/close_weights.hpp"
 #include "attractor/observe/row_sample.hpp"
 #include "attractor/space/space.hpp"
+#include "attractor/tokens/close_counts.hpp"
 
 namespace attractor::observe {
 namespace {
@@ -238,10 +240,21 @@ std::size_t sampled_rows(std::size_t tokens) {
   return std::clamp<std::size_t>((std::size_t{1} << 26) / tokens, 64, 512);
 }
 
-// Close originals that are other tokens, for all tokens where a search can tell.
+// Close originals that are other tokens: of all where balls tell, else where a search does.
 CloseWeights close_others(const View& view, double gap) {
-  std::vector<double> storage;
-  if (gap < 1) return close_masses(directions(view, storage), view.dim, view.masses, gap);
+  constexpr double kMostReads = 1 << 26;
+  if (gap >= 0 && gap < 1) {
+    std::vector<double> storage;
+    const std::span<const double> all = directions(view, storage);
+    bool zero = false;
+    for (std::size_t i = 0; i < view.size() && !zero; ++i) zero = norm(view.row(i)) == 0;
+    const auto counts =
+        zero ? std::nullopt : close_counts(all, view.dim, view.masses, gap, kMostReads);
+    if (!counts) return close_masses(all, view.dim, view.masses, gap);
+    CloseWeights known = nothing_close(view.size());
+    known.weight = known.known = *counts;
+    return known;
+  }
   // More than half of all directions, and zero tokens too: rows see them.
   CloseWeights unknown = nothing_close(view.size());
   unknown.complete.assign(view.size(), 0);

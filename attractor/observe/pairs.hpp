@@ -36,8 +36,9 @@ MeanCosine mean_cosine(std::span<const double> tokens, std::size_t dim,
 
 /// Exact for n <= exact_limit, for as many tokens as rows would be drawn (512), and on the circle
 /// (circle_pairs.hpp; off it, not of unit length, lie zeros and tokens of R^2). Otherwise close
-/// pairs are counted token by token where a search finds all of them; crowds beyond 64 to 1024
-/// close tokens, and the histogram, are estimated from 64 to 512 rows of the matrix of pairs (at
+/// pairs are counted, by a tree of balls (tokens/close_counts.hpp) or token by token where a search
+/// finds all of them; crowds beyond 64 to 1024 close tokens that no tree can count, and the
+/// histogram, are estimated from 64 to 512 rows of the matrix of pairs (at
 /// most twice as many), drawn in strata of alike close mass (row_sample.hpp).
 /// `histogram` false: it may be left empty, which saves most of the time where pairs are sampled.
 PairStatistics pair_statistics(std::span<const double> tokens, std::size_t dim,
