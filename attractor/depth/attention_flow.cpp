@@ -21,6 +21,9 @@ namespace {
 constexpr std::size_t kFewestClumped = 64;  // fewer tokens are quicker than looking for clumps
 // Weights of clumps are not lifted: in slower units those that vanish (e^-700) could matter.
 constexpr double kMostClumpLift = 300;
+// Shares of the time of dense rows; within a step a little more, so that steps are not cut for
+// clumps that are worth while only just.
+constexpr double kMostClumpCost = 0.7, kMostTrialCost = 1.2;
 
 }  // namespace
 
@@ -45,7 +48,14 @@ void AttentionFlow::output(std::span<const double> state, double log_unit, bool 
                            std::span<double> out) const {
   assert(state.size() == groups_.count() * attention_.dim);
   clump_error_ = 0;
+  const bool began_by_clumps = by_clumps_;
   by_clumps_ = log_unit - log_unit_ <= kMostClumpLift && sum_clumps(state, out);
+  refused_ = trial_ && began_by_clumps && !by_clumps_ && partition_.count() > 0;
+  if (refused_) {
+    by_clumps_ = true;  // far from where the step began: rows of all pairs for a step too long
+    std::fill(out.begin(), out.end(), kNan);
+    return;
+  }
   if (!by_clumps_)
     attend(attention_, state, groups_.masses(),
            {.pull_place = out, .lift = log_unit - log_unit_, .precision = precision_}, sums_);
@@ -64,9 +74,11 @@ bool AttentionFlow::sum_clumps(std::span<const double> state, std::span<double> 
       clump_sums({.task = {attention_.dim, attention_.beta, clump_accuracy_},
                   .points = state,
                   .masses = groups_.masses(),
-                  .softmax = attention_.rule == Rule::softmax},
+                  .softmax = attention_.rule == Rule::softmax,
+                  .most_of_dense = trial_ ? kMostTrialCost : kMostClumpCost},
                  partition_, pull, sums_.weight);
   if (outcome.taken) clump_error_ = outcome.absolute;
+  if (trial_) for_trial_only_ = outcome.taken && outcome.cost > kMostClumpCost;
   return outcome.taken;
 }
 
@@ -84,7 +96,7 @@ void AttentionFlow::enter(const flow::Time& /*now*/, std::vector<double>& state)
 
 double AttentionFlow::fitting_log_unit(std::span<const double> state, double present) const {
   const std::size_t dim = attention_.dim, n = groups_.count();
-  if (n < 2) return present;
+  if (n < 2 || refused_) return present;
   if (attention_.by_distance()) {  // the nearest pair moves fastest
     std::vector<double> nearest(n, kInfinity);
     parallel_for(n, 64, [&](std::size_t begin, std::size_t end) {
@@ -103,7 +115,8 @@ double AttentionFlow::fitting_log_unit(std::span<const double> state, double pre
 
 bool AttentionFlow::simplify(const flow::Time& now, std::vector<double>& state) {
   const bool coalesced = coalesce(now, state);
-  return regroup(state) || coalesced;
+  // The next step begins as that of a run resumed here does.
+  return regroup(state) || coalesced || std::exchange(for_trial_only_, false);
 }
 
 bool AttentionFlow::coalesce(const flow::Time& now, std::vector<double>& state) {

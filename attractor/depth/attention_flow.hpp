@@ -66,6 +66,8 @@ class AttentionFlow final : public TokenFlow {
   void set_clump_history(const ClumpHistory& history) { clump_history_ = history; }
   Precision precision() const { return precision_; }
 
+  void try_out(bool trial) const override { trial_ = trial; }
+
   std::string_view engine() const override { return clump_accuracy_ > 0 ? "clumps" : "dense"; }
   void enter(const flow::Time& now, std::vector<double>& state) override;
   const Attention& attention() const { return attention_; }
@@ -85,10 +87,13 @@ class AttentionFlow final : public TokenFlow {
   std::unique_ptr<Space> space_;
   double log_unit_, radius_;
   Precision precision_ = Precision::f64;
-  double clump_accuracy_ = 0;       // 0: no clumps
-  ClumpPartition partition_;        // of the present state
-  mutable double clump_error_ = 0;  // of the last drift
-  mutable bool by_clumps_ = false;  // the last drift was summed
+  double clump_accuracy_ = 0;            // 0: no clumps
+  ClumpPartition partition_;             // of the present state
+  mutable double clump_error_ = 0;       // of the last drift
+  mutable bool by_clumps_ = false;       // the last drift was summed
+  mutable bool trial_ = false;           // a shorter step may be taken instead
+  mutable bool refused_ = false;         // the last trial
+  mutable bool for_trial_only_ = false;  // the last trial's sums were worth while in a trial only
   ClumpHistory clump_history_;
   std::vector<bool> growing_;  // in the last step, the offsets below each token
   flow::Stepper shadow_{flow::dormand_prince()};

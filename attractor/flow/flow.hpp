@@ -90,6 +90,10 @@ class Flow {
   /// Where motion is slow and speeds up, an adaptive method takes steps of displacement.
   virtual Steepness steepness() const { return {}; }
 
+  /// Between the stages of a step that may be taken shorter. A flow that would need far longer for
+  /// drift() there than where the step began may say NaN instead: the step is then too long.
+  virtual void try_out(bool /*trial*/) const {}
+
   /// Bound of the error of the last drift() in the natural unit of time; 0: rounding only.
   virtual double drift_error() const { return 0; }
   /// Asked for in runs without an end, per e^log_unit; `drift` is that of the state.

@@ -230,6 +230,14 @@ void Stepper::begin(const Flow& flow, std::span<const double> state, double h) {
 // False: stopped between two of them.
 bool Stepper::stages(const Flow& flow, const Time& start, double log_unit,
                      const std::function<bool()>& stop) {
+  flow.try_out(tableau_.adaptive());
+  const bool done = try_stages(flow, start, log_unit, stop);
+  flow.try_out(false);
+  return done;
+}
+
+bool Stepper::try_stages(const Flow& flow, const Time& start, double log_unit,
+                         const std::function<bool()>& stop) {
   for (std::size_t s = 1; s < tableau_.stages(); ++s) {
     if (stop && stop()) return false;
     if (tableau_.gamma > 0 && s == 1)

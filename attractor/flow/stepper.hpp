@@ -95,6 +95,8 @@ class Stepper {
   void begin(const Flow& flow, std::span<const double> state, double h);
   bool stages(const Flow& flow, const Time& start, double log_unit,
               const std::function<bool()>& stop);
+  bool try_stages(const Flow& flow, const Time& start, double log_unit,
+                  const std::function<bool()>& stop);
   void solve_stage(std::size_t stage);
   void combine(const std::vector<double>& weights, std::size_t begin, std::size_t end,
                double* out) const;

@@ -158,9 +158,10 @@ ClumpPlan plan_clumps(const ClumpSources& sources, const ClumpPartition& partiti
     const auto size = [&](std::size_t c) {
       return static_cast<double>(partition.begin[c + 1] - partition.begin[c]);
     };
-    double missing = 0;
+    double missing = 0, missing_weight = 0;
     for (std::size_t b = 0; b < k; ++b) {
       missing += row[b].missing(orders[b], slope);
+      missing_weight += row[b].missing_weight(orders[b]);
       plan.order[a * k + b] = orders[b];
       plan.coupling[a * k + b] = row[b].e;
       ++plan.outcome.pairs[static_cast<std::size_t>(orders[b])];
@@ -171,6 +172,9 @@ ClumpPlan plan_clumps(const ClumpSources& sources, const ClumpPartition& partiti
     const double rounding = kClumpRounding * (4 + beta);
     if (terms.least > 0)
       plan.outcome.relative = std::max(plan.outcome.relative, missing / terms.least + rounding);
+    if (terms.partition > 0)
+      plan.outcome.weight =
+          std::max(plan.outcome.weight, missing_weight / terms.partition + rounding);
     const double over = sources.softmax ? terms.partition : total;
     if (over > 0) plan.outcome.absolute = std::max(plan.outcome.absolute, missing / over);
   }

@@ -13,9 +13,11 @@ namespace attractor::depth {
 
 struct ClumpOutcome {
   bool taken = false;  // else dense rows are quicker: nothing was summed
+  double cost = 0;     // expected, over that of dense rows
   // Bounds of errors of sum_j w_ij (x_j - x_i) over Z_i, or over the sum of masses:
   double relative = 0;               // over the terms of the same row, rounding included
   double absolute = 0;               // beside rounding
+  double weight = 0;                 // of Z_i, over Z_i
   std::size_t pairs[3] = {0, 0, 0};  // of clumps, summed to order 0, order 1 and directly
 };
 
@@ -24,7 +26,7 @@ struct ClumpSources {
   std::span<const double> points;  // n x dim
   std::span<const double> masses;  // n
   bool softmax = true;             // what `absolute` is over: Z_i, or the sum of masses
-  bool always = false;             // also where dense rows are quicker
+  double most_of_dense = 0.7;      // the share of the time of dense rows that is worth while
 };
 
 enum class ClumpOrder : std::uint8_t { zero, one, direct };

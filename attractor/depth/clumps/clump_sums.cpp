@@ -91,12 +91,12 @@ ClumpOutcome clump_sums(const ClumpSources& sources, const ClumpPartition& parti
   const double widest = *std::max_element(clumps.tables.radius.begin(), clumps.tables.radius.end());
   if (!(2 * sources.task.beta * widest <= kMostSwing)) return {};
   sum_moments(clumps);
-  const ClumpPlan plan = plan_clumps(sources, partition, clumps.tables);
+  ClumpPlan plan = plan_clumps(sources, partition, clumps.tables);
   const double alone = static_cast<double>(partition.alone());
-  if (!sources.always &&
-      clump_cost(n, dim, k, plan.direct_pairs + 2 * alone * static_cast<double>(n)) >
-          0.7 * dense_cost(n, dim))
-    return {};
+  plan.outcome.cost =
+      clump_cost(n, dim, k, plan.direct_pairs + 2 * alone * static_cast<double>(n)) /
+      dense_cost(n, dim);
+  if (plan.outcome.cost > sources.most_of_dense) return {};
   const std::size_t wide = clumps.tables.wide, members = partition.begin.back();
   std::vector<double> rows(members * wide), weights(members);
   sum_rows(clumps, plan, rows, weights);

@@ -148,7 +148,7 @@ TEST(ClumpSums, ErrorsAreWithinWhatIsReportedOnAdversarialClumps) {
                                                        .points = c.points,
                                                        .masses = c.masses,
                                                        .softmax = softmax,
-                                                       .always = true},
+                                                       .most_of_dense = kInfinity},
                                                       partition, pull, weight);
               if (!outcome.taken) continue;
               for (int k = 0; k < 3; ++k) used[k] += outcome.pairs[k];
@@ -207,6 +207,41 @@ TEST(ClumpPartition, HoldsEveryTokenOnceWithinReachOfALeader) {
                                      std::span(c.points).subspan(p.order[p.begin[k]] * 5, 5))),
           0.03);
   }
+}
+
+// A step that is far too long leaves the clumps: it is given up without a row of all pairs.
+TEST(ClumpSums, AStepTooLongIsNotSummedByRows) {
+  ClumpCase c = clump_case({.centres = 12, .each = 300, .alone = 0, .radius = 1e-3}, 16, 8);
+  const std::size_t n = c.masses.size();
+  AttentionFlow flow({.beta = 16, .dim = 16}, n, 0);
+  flow.set_clumps(1e-8);
+  flow::Progress progress{.state = c.points, .step = 60};
+  flow.enter(progress.time, progress.state);
+  ASSERT_GT(flow.clumps(), 2U);
+  ClumpNumbers far = c.points, drift(far.size());
+  const Stream stream(9, "clump sums test");
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto x = std::span(far).subspan(i * 16, 16);
+    stream.normals(i, x);
+    to_sphere(x);
+  }
+  flow.drift(c.points, 0, drift);
+  EXPECT_TRUE(std::isfinite(drift[0]));
+  flow.try_out(true);
+  flow.drift(far, 0, drift);
+  EXPECT_TRUE(std::isnan(drift[0]));
+  flow.try_out(false);
+  flow.drift(far, 0, drift);
+  EXPECT_TRUE(std::isfinite(drift[0])) << "where a step begins all pairs are summed if need be";
+  flow.try_out(true);
+  flow.drift(far, 0, drift);
+  EXPECT_TRUE(std::isfinite(drift[0])) << "and then in that step too";
+  flow.try_out(false);
+  EXPECT_EQ(flow::run(flow, flow::dormand_prince(), {.end = flow::Time(1), .tolerance = 1e-8},
+                      progress, {}),
+            flow::Status::complete);
+  EXPECT_GT(progress.rejected, 0U);
+  EXPECT_EQ(flow.clump_history().steps_by_rows, 0U);
 }
 
 // From loose clumps to few tokens: clumps first, then coalesced tokens, beside dense rows.
