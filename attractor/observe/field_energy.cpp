@@ -5,6 +5,8 @@
 #include <numeric>
 #include <vector>
 
+#include "attractor/base/numbers.hpp"
+#include "attractor/depth/clumps/clump_sums.hpp"
 #include "attractor/kernels/circle/circle_field.hpp"
 #include "attractor/kernels/moments/power_moments.hpp"
 #include "attractor/kernels/sphere/sphere_field.hpp"
@@ -17,6 +19,7 @@ constexpr double kCircleAccuracy = 1e-12, kSphereAccuracy = 1e-11;
 constexpr double kMostCircleBeta = 1e4;
 constexpr double kMostMomentsBeta = 100;  // what the kernel takes
 constexpr double kMostSphereBeta = 1e3;   // beyond, tables of the field cost more than rows
+constexpr double kClumpAccuracy = 1e-8;   // of what pulls a token
 constexpr double kUseful = 1e-4;          // errors above: rows are read instead, for 1e-2 to 1e-3
 
 // What the field says of each token, and bounds of its errors.
@@ -146,6 +149,49 @@ std::optional<Energy> field_energy(const Attention& attention, std::span<const d
   else if (attention.dim >= 4 && attention.dim <= 8)
     field = moments_of(attention, tokens, masses, total);
   return field ? energy_of(*field, attention, total) : std::nullopt;
+}
+
+std::optional<Energy> clumped_energy(const Attention& attention, std::span<const double> tokens,
+                                     std::span<const double> masses) {
+  const bool softmax = attention.rule == Rule::softmax;
+  if (!(softmax || attention.rule == Rule::unnormalised) || !attention.by_distance() ||
+      !attention.value.empty() || !(attention.beta > 0))
+    return {};
+  const double beta = attention.beta, total = std::accumulate(masses.begin(), masses.end(), 0.0);
+  const depth::ClumpTask task{attention.dim, beta, kClumpAccuracy};
+  const depth::ClumpPartition partition = depth::find_clumps(task, tokens);
+  if (partition.count() == 0) return {};
+  std::vector<double> pulls(tokens.size()), weights(masses.size());
+  const depth::ClumpOutcome outcome =
+      depth::clump_sums({.task = task, .points = tokens, .masses = masses, .softmax = softmax},
+                        partition, pulls, weights);
+  if (!outcome.taken) return {};
+  const Sphere sphere(attention.dim);
+  const double e = outcome.absolute, part = outcome.weight;
+  Sum z, h, p;
+  for (std::size_t i = 0; i < masses.size(); ++i) {
+    const auto x = tokens.subspan(i * attention.dim, attention.dim);
+    const auto pull = std::span(pulls).subspan(i * attention.dim, attention.dim);
+    const double w = masses[i] / total, Z = masses[i] + weights[i], along = -dot(pull, x);
+    sphere.project(x, pull);
+    const double speed = norm(pull) / (softmax ? Z : total);
+    const double squared = (2 * speed + e) * e;  // the error of its square
+    z.add(w, Z / total, part * Z / total);
+    h.add(w, std::log(Z) + beta * along / Z,
+          part + beta * (2 * part + (softmax ? e : e * total / Z)));
+    if (softmax)
+      p.add(w, Z / total * speed * speed, Z / total * (squared + part * speed * speed));
+    else
+      p.add(w, speed * speed, squared);
+  }
+  Energy found;
+  found.log_energy = beta + std::log(z.value) - std::log(2 * beta);
+  found.relative_error = z.error / z.value;
+  found.log_dissipation = (softmax ? 1 : 2) * beta + std::log(p.value);
+  found.dissipation_relative_error = p.value > 0 ? p.error / p.value : kInfinity;
+  found.entropy = h.value;
+  found.entropy_error = h.error;
+  return found;
 }
 
 }  // namespace attractor::observe

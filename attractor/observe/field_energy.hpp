@@ -25,4 +25,10 @@ namespace attractor::observe {
 std::optional<Energy> field_energy(const Attention& attention, std::span<const double> tokens,
                                    std::span<const double> masses, const CircleOrder* order);
 
+/// The same in any dimension for tokens in clumps (depth/clumps/clump_sums.hpp). With p_i = sum_j
+/// w_ij (x_j - x_i) they have 1 - A_i / Z_i = -<p_i, x_i> / Z_i, and nothing cancels. None where
+/// there are no clumps that are worth while.
+std::optional<Energy> clumped_energy(const Attention& attention, std::span<const double> tokens,
+                                     std::span<const double> masses);
+
 }  // namespace attractor::observe

@@ -59,6 +59,50 @@ TEST(FieldEnergy, IsThatOfAllRowsWithinItsErrors) {
         }
 }
 
+// Thirty clumps of a hundred tokens.
+FieldCloud clumped_cloud(std::size_t dim, double radius) {
+  const Stream stream(dim, "test.clumped_energy");
+  FieldCloud made{std::vector<double>(3000 * dim), {}};
+  std::vector<double> centre(dim);
+  for (std::size_t i = 0; i < 3000; ++i) {
+    const auto row = std::span(made.tokens).subspan(i * dim, dim);
+    stream.normals(i % 30, centre);
+    Sphere(dim).retract(centre);
+    stream.normals(100 + i, row);
+    Sphere(dim).retract(row);
+    for (std::size_t a = 0; a < dim; ++a) row[a] = centre[a] + radius * row[a];
+    Sphere(dim).retract(row);
+    made.masses.push_back(static_cast<double>(1 + i % 4));
+  }
+  return made;
+}
+
+TEST(FieldEnergy, OfClumpsIsThatOfAllRowsWithinItsErrors) {
+  for (const std::size_t dim : {5, 16, 64})
+    for (const Rule rule : {Rule::softmax, Rule::unnormalised})
+      for (const double beta : {0.7, 16.0, 100.0})
+        for (const double radius : {1e-6, 1e-4, 3e-4}) {
+          const FieldCloud c = clumped_cloud(dim, radius);
+          const Attention attention{.rule = rule, .beta = beta, .dim = dim};
+          const Energy truth = energy(attention, c.tokens, c.masses, 0, 3000);
+          const auto found = clumped_energy(attention, c.tokens, c.masses);
+          ASSERT_TRUE(found.has_value()) << dim << " " << beta << " " << radius;
+          const double rounding = 1e-14 * (1 + beta);
+          EXPECT_NEAR(found->log_energy, truth.log_energy, found->relative_error + rounding);
+          EXPECT_NEAR(found->entropy, truth.entropy, found->entropy_error + rounding);
+          EXPECT_NEAR(found->log_dissipation, truth.log_dissipation,
+                      1.01 * found->dissipation_relative_error + rounding);
+          EXPECT_GT(found->relative_error, 0);
+          EXPECT_LT(found->relative_error, 1e-6);
+          EXPECT_LT(found->entropy_error, 1e-5);
+        }
+  const FieldCloud spread = field_cloud(3, 3000, 16, 0);
+  EXPECT_FALSE(clumped_energy({.beta = 4, .dim = 16}, spread.tokens, spread.masses));
+  const FieldCloud c = clumped_cloud(16, 1e-6);
+  EXPECT_FALSE(clumped_energy({.beta = 0, .dim = 16}, c.tokens, c.masses));
+  EXPECT_FALSE(clumped_energy({.rule = Rule::hardmax, .beta = 4, .dim = 16}, c.tokens, c.masses));
+}
+
 TEST(FieldEnergy, ByMomentsIsThatOfAllRowsWithinItsErrors) {
   for (const std::size_t dim : {4, 5, 7})
     for (const Rule rule : {Rule::softmax, Rule::unnormalised})

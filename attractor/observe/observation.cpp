@@ -132,6 +132,7 @@ Observation observe(const Attention& attention, double logit_bound, std::span<co
   if (details != nullptr) *details = {std::move(found), pairs.histogram};
   std::optional<Energy> summed;
   if (many) summed = field_energy(attention, tokens, masses, order ? &*order : nullptr);
+  if (!summed && n > options.exact_limit) summed = clumped_energy(attention, tokens, masses);
   observe_energy(
       attention, logit_bound,
       summed ? *summed : energy(attention, tokens, masses, options.seed, options.exact_limit), o);
