@@ -28,31 +28,15 @@
 #define HWY_TARGET_INCLUDE "bench/attention_timing.cpp"
 #include "hwy/foreach_target.h"
 // After foreach_target.
+#include "bench/multiply_add-inl.hpp"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attractor {
 namespace HWY_NAMESPACE {
 
-namespace hn = hwy::HWY_NAMESPACE;
-
-// Ten independent chains of multiply-adds, `rounds` long; the flops done.
-double multiply_add(std::size_t rounds, double& sum) {
-  const hn::ScalableTag<double> d;
-  using V = hn::Vec<decltype(d)>;
-  const V x = hn::Set(d, 0.999), y = hn::Set(d, 1e-3);
-  const auto start = [d](double value) HWY_ATTR { return hn::Set(d, value); };
-  V a = start(1), b = start(2), c = start(3), e = start(4), f = start(5);
-  V g = start(6), h = start(7), i = start(8), j = start(9), k = start(10);
-  for (std::size_t r = 0; r < rounds; ++r) {
-    a = hn::MulAdd(a, x, y), b = hn::MulAdd(b, x, y), c = hn::MulAdd(c, x, y);
-    e = hn::MulAdd(e, x, y), f = hn::MulAdd(f, x, y), g = hn::MulAdd(g, x, y);
-    h = hn::MulAdd(h, x, y), i = hn::MulAdd(i, x, y), j = hn::MulAdd(j, x, y);
-    k = hn::MulAdd(k, x, y);
-  }
-  a = hn::Add(hn::Add(hn::Add(a, b), hn::Add(c, e)), hn::Add(hn::Add(f, g), hn::Add(h, i)));
-  sum += hn::GetLane(hn::Add(a, hn::Add(j, k)));
-  return 20.0 * static_cast<double>(rounds * hn::Lanes(d));
+double multiply_add_f64(std::size_t rounds, double& sum) {
+  return multiply_add<double>(rounds, sum);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -63,7 +47,7 @@ HWY_AFTER_NAMESPACE();
 
 namespace attractor {
 
-HWY_EXPORT(multiply_add);
+HWY_EXPORT(multiply_add_f64);
 
 namespace {
 
@@ -71,7 +55,7 @@ double fma_gflops() {
   double best = 0, sum = 0;
   for (int k = 0; k < 100; ++k) {
     const double begin = seconds();
-    const double flops = HWY_DYNAMIC_DISPATCH(multiply_add)(20000, sum);
+    const double flops = HWY_DYNAMIC_DISPATCH(multiply_add_f64)(20000, sum);
     best = std::max(best, 1e-9 * flops / (seconds() - begin));
   }
   return sum > 0 ? best : 0;

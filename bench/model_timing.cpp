@@ -32,32 +32,15 @@
 #define HWY_TARGET_INCLUDE "bench/model_timing.cpp"
 #include "hwy/foreach_target.h"
 // After foreach_target.
+#include "bench/multiply_add-inl.hpp"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attractor {
 namespace HWY_NAMESPACE {
 
-namespace hn = hwy::HWY_NAMESPACE;
-
-// Ten independent chains of multiply-adds, `rounds` long; the flops done.
-double model_multiply_add(std::size_t rounds, double& sum) {
-  const hn::ScalableTag<float> d;
-  using V = hn::Vec<decltype(d)>;
-  const V x = hn::Set(d, 0.999F), y = hn::Set(d, 1e-3F);
-  const auto start = [d](float value) HWY_ATTR { return hn::Set(d, value); };
-  V a = start(1), b = start(2), c = start(3), e = start(4), f = start(5);
-  V g = start(6), h = start(7), i = start(8), j = start(9), k = start(10);
-  for (std::size_t r = 0; r < rounds; ++r) {
-    a = hn::MulAdd(a, x, y), b = hn::MulAdd(b, x, y), c = hn::MulAdd(c, x, y);
-    e = hn::MulAdd(e, x, y), f = hn::MulAdd(f, x, y), g = hn::MulAdd(g, x, y);
-    h = hn::MulAdd(h, x, y), i = hn::MulAdd(i, x, y), j = hn::MulAdd(j, x, y);
-    k = hn::MulAdd(k, x, y);
-  }
-  a = hn::Add(hn::Add(hn::Add(a, b), hn::Add(c, e)), hn::Add(hn::Add(f, g), hn::Add(h, i)));
-  a = hn::Add(a, hn::Add(j, k));
-  sum += static_cast<double>(hn::GetLane(a));
-  return 20.0 * static_cast<double>(rounds * hn::Lanes(d));
+double multiply_add_f32(std::size_t rounds, double& sum) {
+  return multiply_add<float>(rounds, sum);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -67,7 +50,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace attractor {
 
-HWY_EXPORT(model_multiply_add);
+HWY_EXPORT(multiply_add_f32);
 
 namespace {
 
@@ -168,8 +151,8 @@ void run(const std::vector<std::string>& arguments) {
   set_threads(std::stoul(arguments[0]));
   const std::size_t repetitions = std::stoul(arguments[1]);
   double sum = 0, flops = 0;
-  const double chains = best_of(
-      repetitions, [&] { flops = HWY_DYNAMIC_DISPATCH(model_multiply_add)(2'000'000, sum); });
+  const double chains =
+      best_of(repetitions, [&] { flops = HWY_DYNAMIC_DISPATCH(multiply_add_f32)(2'000'000, sum); });
   const Model model = random_model();
   Encoded text;
   for (std::uint32_t k = 0; k < kTokens; ++k) {
