@@ -65,40 +65,42 @@ class Assembly {
                 "pooler_activation."};
   }
 
+  /// Attention, then a block, each added to its input and normalised.
+  struct EncoderNames {
+    std::string query, key, value, output, attention_norm, up, down, hidden_norm;
+  };
+  Layer encoder_layer(const std::string& at, const EncoderNames& names) {
+    Layer layer;
+    layer.query = linear(at + names.query, a_.width, a_.width);
+    layer.key = linear(at + names.key, a_.width, a_.width);
+    layer.value = linear(at + names.value, a_.width, a_.width);
+    layer.output = linear(at + names.output, a_.width, a_.width);
+    layer.attention_norm = norm(at + names.attention_norm, a_.width);
+    layer.up = linear(at + names.up, a_.hidden, a_.width);
+    layer.down = linear(at + names.down, a_.width, a_.hidden);
+    layer.hidden_norm = norm(at + names.hidden_norm, a_.width);
+    return layer;
+  }
+
   void bert() {
     bert_embeddings();
-    for (std::size_t k = 0; k < a_.own_layers; ++k) {
-      const std::string at = fmt::format("encoder.layer.{}.", k);
-      Layer layer;
-      layer.query = linear(at + "attention.self.query", a_.width, a_.width);
-      layer.key = linear(at + "attention.self.key", a_.width, a_.width);
-      layer.value = linear(at + "attention.self.value", a_.width, a_.width);
-      layer.output = linear(at + "attention.output.dense", a_.width, a_.width);
-      layer.attention_norm = norm(at + "attention.output.LayerNorm", a_.width);
-      layer.up = linear(at + "intermediate.dense", a_.hidden, a_.width);
-      layer.down = linear(at + "output.dense", a_.width, a_.hidden);
-      layer.hidden_norm = norm(at + "output.LayerNorm", a_.width);
-      m_.layers.push_back(std::move(layer));
-    }
+    for (std::size_t k = 0; k < a_.own_layers; ++k)
+      m_.layers.push_back(
+          encoder_layer(fmt::format("encoder.layer.{}.", k),
+                        {"attention.self.query", "attention.self.key", "attention.self.value",
+                         "attention.output.dense", "attention.output.LayerNorm",
+                         "intermediate.dense", "output.dense", "output.LayerNorm"}));
   }
 
   void albert() {
     bert_embeddings();
     m_.embedding_map =
         linear("encoder.embedding_hidden_mapping_in", a_.width, a_.embedding_width());
-    for (std::size_t k = 0; k < a_.own_layers; ++k) {
-      const std::string at = fmt::format("encoder.albert_layer_groups.{}.albert_layers.0.", k);
-      Layer layer;
-      layer.query = linear(at + "attention.query", a_.width, a_.width);
-      layer.key = linear(at + "attention.key", a_.width, a_.width);
-      layer.value = linear(at + "attention.value", a_.width, a_.width);
-      layer.output = linear(at + "attention.dense", a_.width, a_.width);
-      layer.attention_norm = norm(at + "attention.LayerNorm", a_.width);
-      layer.up = linear(at + "ffn", a_.hidden, a_.width);
-      layer.down = linear(at + "ffn_output", a_.width, a_.hidden);
-      layer.hidden_norm = norm(at + "full_layer_layer_norm", a_.width);
-      m_.layers.push_back(std::move(layer));
-    }
+    for (std::size_t k = 0; k < a_.own_layers; ++k)
+      m_.layers.push_back(
+          encoder_layer(fmt::format("encoder.albert_layer_groups.{}.albert_layers.0.", k),
+                        {"attention.query", "attention.key", "attention.value", "attention.dense",
+                         "attention.LayerNorm", "ffn", "ffn_output", "full_layer_layer_norm"}));
   }
 
   void gpt2() {
