@@ -32,6 +32,24 @@ def flow(*arguments, **options):
     return attractor("flow", *arguments, **options)
 
 
+def arrays(path, without=()):
+    """All attributes and data sets of an HDF5 file, but for these attributes."""
+    import h5py
+    import numpy as np
+
+    found = {}
+
+    def take(name, item):
+        found.update((f"{name}@{key}", str(value)) for key, value in item.attrs.items() if key not in without)
+        if isinstance(item, h5py.Dataset):
+            found[name] = np.asarray(item[()]).tobytes()
+
+    with h5py.File(path) as file:
+        take("", file)
+        file.visititems(take)
+    return found
+
+
 class ProgramTest(unittest.TestCase):
     """A test with a directory of its own."""
 

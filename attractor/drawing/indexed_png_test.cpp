@@ -20,11 +20,9 @@ std::string chunk_of(const std::string& png, std::string_view kind) {
 }
 
 TEST(Base64, AsInTheStandard) {  // RFC 4648, section 10
-  EXPECT_EQ(base64(""), "");
-  EXPECT_EQ(base64("f"), "Zg==");
-  EXPECT_EQ(base64("fo"), "Zm8=");
-  EXPECT_EQ(base64("foo"), "Zm9v");
-  EXPECT_EQ(base64("foobar"), "Zm9vYmFy");
+  for (const auto& [bytes, text] :
+       {std::pair{"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foobar", "Zm9vYmFy"}})
+    EXPECT_EQ(base64(bytes), text);
 }
 
 TEST(IndexedPng, ChunksAndChecksums) {

@@ -6,11 +6,12 @@ namespace attractor::lab {
 namespace {
 
 TEST(PowersOfTen, NumbersInWords) {
-  EXPECT_EQ(with_powers_of_ten("1.8e-15 and 2e+06"), "1.8·10^{−15} and 2·10^{6}");
-  EXPECT_EQ(with_powers_of_ten("1e+30"), "10^{30}");
-  EXPECT_EQ(with_powers_of_ten("0.0e+00"), "0");
-  EXPECT_EQ(with_powers_of_ten("3e+00"), "3");
-  EXPECT_EQ(with_powers_of_ten("-4.5e-09"), "-4.5·10^{−9}");
+  for (const auto& [number, words] : {std::pair{"1.8e-15 and 2e+06", "1.8·10^{−15} and 2·10^{6}"},
+                                      {"1e+30", "10^{30}"},
+                                      {"0.0e+00", "0"},
+                                      {"3e+00", "3"},
+                                      {"-4.5e-09", "-4.5·10^{−9}"}})
+    EXPECT_EQ(with_powers_of_ten(number), words);
 }
 
 TEST(PowersOfTen, OtherTextStays) {

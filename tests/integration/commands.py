@@ -12,7 +12,6 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import program  # noqa: E402
 
-import h5py
 import numpy as np
 
 
@@ -35,22 +34,6 @@ CALLS = {
     "architect": "architect CONFIG --depth 24 --context 64k",
     "inspect": "inspect MODEL --text TEXTS --nulls 1 --exponents 1",
 }
-
-
-def arrays(path):
-    """All of a result but its version."""
-    found = {}
-
-    def take(name, item):
-        for key, value in item.attrs.items():
-            found[f"{name}@{key}"] = str(value)
-        if isinstance(item, h5py.Dataset):
-            found[name] = np.asarray(item[()]).tobytes()
-
-    with h5py.File(path) as file:
-        take("", file)
-        file.visititems(take)
-    return found
 
 
 class Commands(program.ProgramTest):
@@ -121,7 +104,7 @@ class Commands(program.ProgramTest):
             self.assertEqual(run.status, 0, f"{name}: {run.err}")
             again = program.attractor(*name.split(), "--config", first / "run.toml", "--no-figures", "--out", second, cwd="/")
             self.assertEqual(again.status, 0, f"{name}: {again.err}")
-            self.assertEqual(arrays(first / "result.h5"), arrays(second / "result.h5"), name)
+            self.assertEqual(program.arrays(first / "result.h5"), program.arrays(second / "result.h5"), name)
 
     def test_another_commands_configuration_is_refused(self):
         self.assertEqual(self.run_words(CALLS["stability"], "--out", self.directory / "s").status, 0)
@@ -139,7 +122,7 @@ class Commands(program.ProgramTest):
             self.assertTrue(line.startswith(f"attractor {name}"), line)
             again = self.run_words(line[len("attractor "):], "--no-figures", "--out", self.directory / f"again{k}")
             self.assertEqual(again.status, 0, f"{line}: {again.err}")
-            self.assertEqual(arrays(out / "result.h5"), arrays(self.directory / f"again{k}" / "result.h5"), name)
+            self.assertEqual(program.arrays(out / "result.h5"), program.arrays(self.directory / f"again{k}" / "result.h5"), name)
             summary = json.loads((out / "summary.json").read_text())
             self.assertEqual(summary["command"], line)
 

@@ -15,7 +15,6 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import program  # noqa: E402
 
-import h5py
 import numpy as np
 
 TOOLS = {"completion", "film", "manual", "merge", "problem"}  # make no page
@@ -51,19 +50,7 @@ CALLS = {
 
 def arrays(path):
     """All of a result but its version and the line that made it."""
-    found = {}
-
-    def take(name, item):
-        for key, value in item.attrs.items():
-            if key not in ("version", "command"):
-                found[f"{name}@{key}"] = str(value)
-        if isinstance(item, h5py.Dataset):
-            found[name] = np.asarray(item[()]).tobytes()
-
-    with h5py.File(path) as file:
-        take("", file)
-        file.visititems(take)
-    return found
+    return program.arrays(path, without=("version", "command"))
 
 
 class RepeatIt(program.ProgramTest):

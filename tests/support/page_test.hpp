@@ -21,6 +21,13 @@ inline std::size_t count(const std::string& text, std::string_view part) {
 
 inline bool has(const std::string& text, std::string_view part) { return count(text, part) > 0; }
 
+/// Of a file: what a page must not take as markup.
+inline constexpr const char* kHostileName = "</pre><b>'\"&^{x}.json";
+inline void expect_escaped(const std::string& page) {
+  EXPECT_FALSE(has(page, "<b>"));
+  EXPECT_TRUE(has(page, "&lt;/pre&gt;&lt;b&gt;&#39;&quot;&amp;^{x}.json"));
+}
+
 class PageTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -36,6 +43,13 @@ class PageTest : public testing::Test {
   std::string written(const std::function<void()>& write) {
     write();
     return read_file(directory_ / "index.html", 1 << 26);
+  }
+
+  /// `write(path)` makes the same bytes twice.
+  void expect_same_file(const std::function<void(const std::filesystem::path&)>& write) {
+    write(directory_ / "a.h5");
+    write(directory_ / "b.h5");
+    EXPECT_EQ(read_file(directory_ / "a.h5", 1 << 26), read_file(directory_ / "b.h5", 1 << 26));
   }
 
   std::filesystem::path directory_;

@@ -217,20 +217,20 @@ TEST(Npy, RefusesRankNine) {
 }
 
 TEST(Npy, RefusesOtherTypes) {
-  const auto says = [](std::string_view descr) { return refusal_of_header(header(descr, "(0,)")); };
-  EXPECT_SAYS(says("|O"), "'|O' holds Python objects");
-  EXPECT_SAYS(says("<c16"), "'<c16' holds complex numbers");
-  EXPECT_SAYS(says("|S5"), "strings");
-  EXPECT_SAYS(says("<U5"), "strings");
-  EXPECT_SAYS(says("|V8"), "raw records");
-  EXPECT_SAYS(says("|b1"), "booleans");
-  EXPECT_SAYS(says("<M8[ns]"), "times");
-  EXPECT_SAYS(says("<f1"), "unsupported size");
-  EXPECT_SAYS(says("<f16"), "unsupported size");
-  EXPECT_SAYS(says("<i3"), "unsupported size");
-  EXPECT_SAYS(says("|f8"), "lacks a byte order");
-  EXPECT_SAYS(says("f8"), "not a dtype");
-  EXPECT_SAYS(says(""), "not a dtype");
+  for (const auto& [descr, part] : {std::pair{"|O", "'|O' holds Python objects"},
+                                    {"<c16", "'<c16' holds complex numbers"},
+                                    {"|S5", "strings"},
+                                    {"<U5", "strings"},
+                                    {"|V8", "raw records"},
+                                    {"|b1", "booleans"},
+                                    {"<M8[ns]", "times"},
+                                    {"<f1", "unsupported size"},
+                                    {"<f16", "unsupported size"},
+                                    {"<i3", "unsupported size"},
+                                    {"|f8", "lacks a byte order"},
+                                    {"f8", "not a dtype"},
+                                    {"", "not a dtype"}})
+    EXPECT_SAYS(refusal_of_header(header(descr, "(0,)")), part);
 }
 
 TEST(Npy, RefusesStructuredType) {
