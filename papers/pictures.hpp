@@ -22,7 +22,7 @@ report::Series scatter(std::string title, std::span<const double> tokens, std::s
 
 /// Two columns of panels.
 PageFigure two_columns(std::string id, std::vector<report::Panel> panels, std::string caption,
-                       double height);
+                       double height = 420);
 /// Up to three columns of panels.
 PageFigure picture(std::string id, std::string title, std::vector<report::Panel> panels,
                    std::string caption);

@@ -282,8 +282,7 @@ PageFigure figure(const std::vector<Row>& rows) {
   }
   panel.series = {found, allowed};
   return figure_of("errors", {std::move(panel)},
-                   "Every engine puts tokens where the sum over all pairs does, to its precision.",
-                   420);
+                   "Every engine puts tokens where the sum over all pairs does, to its precision.");
 }
 
 Finding run(const Effort& effort) {

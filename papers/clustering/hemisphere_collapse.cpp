@@ -217,7 +217,7 @@ Finding run(const Effort& effort) {
   finding.answer.draw = [all, shown] {
     return std::vector{two_columns(
         "collapse", {panel(all, shown, Rule::softmax), panel(all, shown, Rule::unnormalised)},
-        "Diameters of starts in one open hemisphere, time in units of the late law.", 440)};
+        "Diameters of starts in one open hemisphere, time in units of the late law.")};
   };
   return finding;
 }

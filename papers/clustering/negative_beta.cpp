@@ -295,8 +295,7 @@ PageFigure figure(const Table& edges, const Table& many) {
   }
   return two_columns("edges", {std::move(left), std::move(right)},
                      "Left: below its point a state of three clusters is stable. Right: what "
-                     "random starts end in.",
-                     420);
+                     "random starts end in.");
 }
 
 Finding run(const Effort& effort) {

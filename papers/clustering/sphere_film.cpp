@@ -63,7 +63,7 @@ PageFigure curves(const FlowRecord& layers, const FlowRecord& flow) {
       {panel({.label = "energy / its maximum"}, &Observation::energy_ratio),
        panel({.label = "1 − mean cosine", .scale = report::Scale::log},
              &Observation::one_minus_mean_cosine)},
-      "The same tokens by the published scheme and by the flow, which gathers faster.", 380);
+      "The same tokens by the published scheme and by the flow, which gathers faster.");
 }
 
 Finding run(const Effort& effort) {

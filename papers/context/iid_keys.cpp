@@ -206,8 +206,7 @@ std::vector<PageFigure> figures(const Table& half) {
   return {two_columns("iid_keys", {std::move(power), std::move(regimes)},
                       "Left: independent keys in few dimensions need a power of n, not ln n. "
                       "Right: only within a few decades around it is the own weight neither 0 nor "
-                      "1, and there it differs from token to token.",
-                      420)};
+                      "1, and there it differs from token to token.")};
 }
 
 Finding run(const Effort& effort) {

@@ -113,8 +113,7 @@ std::vector<PageFigure> draw(const SelectRecord& r, const Theory& t) {
       line("finite part, theory", report::kInk, {first, last}, {t.offset, t.offset}, true)};
   return {figure_of("mixture", {std::move(weights), std::move(parts)},
                     "Left: attention settles on two tokens, in fixed shares. Right: p grows "
-                    "without bound along one direction and stays finite across it.",
-                    360)};
+                    "without bound along one direction and stays finite across it.")};
 }
 
 Table path_table(const std::vector<training::PathPoint>& path, const Theory& t) {

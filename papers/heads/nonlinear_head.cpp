@@ -154,8 +154,7 @@ Finding run(const Effort& effort) {
     return std::vector<PageFigure>{
         figure_of("heads", {panel},
                   "One input of three tokens, loss −f. Solid: moving weight off the best token "
-                  "costs; dashed: a mixture of two tokens is better than either.",
-                  380)};
+                  "costs; dashed: a mixture of two tokens is better than either.")};
   };
   return finding;
 }

@@ -121,8 +121,7 @@ PageFigure figure() {
   }
   return two_columns("exclusive", {std::move(falls), std::move(ends)},
                      "Left: without the own value Pre-LN falls like Post-LN. Right: with peri-norm "
-                     "tokens are one at depth arccos(1/√n).",
-                     420);
+                     "tokens are one at depth arccos(1/√n).");
 }
 
 Finding run(const Effort& effort) {

@@ -149,7 +149,7 @@ PageFigure figure(const std::vector<Curve>& curves) {
     panel.series.push_back(line(fmt::format("weights × {}{}", c.factor, c.normed ? ", normed" : ""),
                                 report::kPalette[panel.series.size()], c.time, c.cosine, c.normed));
   return figure_of("cosines", {std::move(panel)},
-                   "Growing weights slow down collapse, unless queries and keys are normed.", 420);
+                   "Growing weights slow down collapse, unless queries and keys are normed.");
 }
 
 Finding run(const Effort& effort) {

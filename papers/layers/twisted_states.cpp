@@ -288,8 +288,7 @@ PageFigure figure(const std::vector<Held>& ends) {
   right.vertical.push_back({.at = kHolds});
   return two_columns("rates", {std::move(left), std::move(right)},
                      "Left: a state attracts where its fastest wave has a rate below 0. Right: "
-                     "tokens started near a twist, on both sides of β = 0.584.",
-                     420);
+                     "tokens started near a twist, on both sides of β = 0.584.");
 }
 
 Finding run(const Effort& effort) {

@@ -215,8 +215,7 @@ std::vector<PageFigure> figures(const Counts& circle, const Counts& line_counts,
   until.horizontal = {{.at = 1, .dashed = true, .label = "every point"}};
   return {two_columns("modes", {std::move(rise), std::move(until)},
                       "Left: counts on samples; on the line they grow by a logarithm more than on "
-                      "the circle. Right: on the circle until every point is a mode.",
-                      420)};
+                      "the circle. Right: on the circle until every point is a mode.")};
 }
 
 Finding run(const Effort& effort) {

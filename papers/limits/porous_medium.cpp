@@ -161,8 +161,7 @@ PageFigure figure(const Table& table, const Waves& law, const Waves& attended) {
   shape.series = {start, exact, seen};
   return two_columns("porous", {std::move(shape), std::move(error)},
                      "Left: attention and the porous-medium equation from one wave. Right: how far "
-                     "they are apart.",
-                     400);
+                     "they are apart.");
 }
 
 Finding run(const Effort& effort) {

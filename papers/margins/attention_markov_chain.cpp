@@ -265,8 +265,7 @@ PageFigure draw(std::uint64_t seed, const Effort& effort) {
   panel.series = {std::move(truth), std::move(layer)};
   return figure_of("law", {std::move(panel)},
                    "The stationary law of a chain of six tokens, and of the attention layer that "
-                   "learnt it from 120 prompts.",
-                   360);
+                   "learnt it from 120 prompts.");
 }
 
 Finding run(const Effort& effort) {

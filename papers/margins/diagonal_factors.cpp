@@ -126,8 +126,7 @@ PageFigure draw(const Starts& starts) {
   }
   return figure_of("shares", std::move(panels),
                    "Gradient flow of diagonal factors, medians over random problems. Large factors "
-                   "move like their product first, and pass by its l_{2} margin.",
-                   380);
+                   "move like their product first, and pass by its l_{2} margin.");
 }
 
 void add_checks(const Starts& starts, const std::vector<Way>& direct, double gap,

@@ -129,8 +129,7 @@ std::vector<PageFigure> draw(const std::vector<Descent>& descents) {
   return {figure_of("graph", {pairs_panel(descents[0]), std::move(direction), std::move(finite)},
                     "Left: tokens of one strongly connected component keep finite differences "
                     "(dashed: Luce's model), others part like ln t. Middle: the direction, with "
-                    "theory dashed where it has no free constant. Right: the finite part, 1 / t.",
-                    380)};
+                    "theory dashed where it has no free constant. Right: the finite part, 1 / t.")};
 }
 
 Finding run(const Effort& effort) {

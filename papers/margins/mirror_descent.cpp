@@ -111,8 +111,7 @@ Finding run(const Effort& effort) {
     return std::vector<PageFigure>{
         figure_of("mirror", {panel, plane},
                   "Left: how the direction of p approaches the max-margin solution of its own "
-                  "norm. Right: the direction on its way, with the closed form as a dot.",
-                  360)};
+                  "norm. Right: the direction on its way, with the closed form as a dot.")};
   };
   return finding;
 }

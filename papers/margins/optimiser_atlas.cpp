@@ -129,8 +129,7 @@ PageFigure draw(const Counts& counts) {
   return figure_of("atlas", {std::move(panel)},
                    "Random problems of four inputs, four tokens, d = 5. Undecided: the margins of "
                    "two norms cannot be told apart at 1 %, or the direction has not settled to "
-                   "that.",
-                   420);
+                   "that.");
 }
 
 std::string sentence(const Counts& counts, std::size_t seeds) {

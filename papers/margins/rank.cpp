@@ -118,8 +118,7 @@ PageFigure draw(const Solutions& all) {
     add_point(n, at, all.nuclear[k]);
   }
   panel.series = {std::move(f), std::move(n)};
-  return figure_of("ranks", {std::move(panel)}, "How many problems have a solution of which rank.",
-                   340);
+  return figure_of("ranks", {std::move(panel)}, "How many problems have a solution of which rank.");
 }
 
 Finding run(const Effort& effort) {

@@ -170,8 +170,7 @@ PageFigure figure(const std::vector<Crowd>& crowds) {
   }
   return two_columns("sink", {std::move(left), std::move(right)},
                      "Left: a heavy first token gathers all others sooner. Right: the wait of the "
-                     "second token is over where the mass is e^{β}.",
-                     420);
+                     "second token is over where the mass is e^{β}.");
 }
 
 Finding run(const Effort& effort) {

@@ -107,8 +107,7 @@ std::vector<PageFigure> figures(const Table& table) {
   merge.series = {two_law, two};
   return {two_columns("times", {std::move(collapse), std::move(merge)},
                       "Three caps of four tokens. Left: the time of collapse grows like β/2. "
-                      "Right: the time until two of them meet like e^{β(1 − cos 70°)}.",
-                      400)};
+                      "Right: the time until two of them meet like e^{β(1 − cos 70°)}.")};
 }
 
 Finding run(const Effort& effort) {

@@ -171,7 +171,7 @@ Finding run(const Effort& effort) {
   finding.answer.draw = [record, crowd] {
     return std::vector{
         two_columns("heat", {density_panel(record), spread_panel(crowd)},
-                    "Left: density of tokens under V = −I. Right: a crowd under V = I.", 400)};
+                    "Left: density of tokens under V = −I. Right: a crowd under V = I.")};
   };
   return finding;
 }

@@ -140,8 +140,7 @@ PageFigure figure(const Run& flow) {
   return two_columns(
       "scales", {top, bottom},
       "Left: geometric mean of the tangent of the latitude. Right: maxima of the kernel density "
-      "along the equator.",
-      400);
+      "along the equator.");
 }
 
 Finding run(const Effort& effort) {

@@ -166,8 +166,7 @@ PageFigure figure(const std::vector<Way>& ways) {
   }
   return two_columns("pairing", {std::move(running), std::move(frozen)},
                      "Two tokens from 90° to 0.5 rad. Left: on the running clock they follow the "
-                     "limit. Right: on the clock of their start the way takes ever less time.",
-                     420);
+                     "limit. Right: on the clock of their start the way takes ever less time.");
 }
 
 Finding run(const Effort& effort) {

@@ -166,7 +166,7 @@ Finding run(const Effort& effort) {
   finding.answer.draw = [table, path] {
     return std::vector{two_columns(
         "curve", {time_panel(table), path},
-        "Left: when half of all pairs have met. Right: lines are exact, points are tokens.", 440)};
+        "Left: when half of all pairs have met. Right: lines are exact, points are tokens.")};
   };
   return finding;
 }

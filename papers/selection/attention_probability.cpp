@@ -48,8 +48,7 @@ std::vector<PageFigure> draw(const SelectRecord& exact, const SelectRecord& publ
                     {panel("mean softmax weight of best tokens", &SelectMoment::softmax_mean, 1.02),
                      panel("norm of p", &SelectMoment::attention_norm, 21)},
                     "Left: attention on the best tokens. Right: growth of the prompt, linear for "
-                    "normalised steps, logarithmic for plain ones.",
-                    340)};
+                    "normalised steps, logarithmic for plain ones.")};
 }
 
 Table schemes_table(const SelectRecord& exact, const SelectRecord& published) {

@@ -194,8 +194,7 @@ PageFigure draw(const std::vector<Look>& looks) {
                     curve("relevant token, test", report::kGreen, &Look::test_relevant)};
   return figure_of("training", {std::move(losses), std::move(weights)},
                    "|μ| = 20, d = 2000: wrong labels are learnt by their noise; the relevant token "
-                   "is found in training inputs first, and in test inputs later.",
-                   380);
+                   "is found in training inputs first, and in test inputs later.");
 }
 
 Finding run(const Effort& effort) {

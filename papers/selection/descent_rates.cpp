@@ -74,8 +74,7 @@ std::vector<PageFigure> draw(const SelectRecord& normalised, const SelectRecord&
   return {figure_of(
       "rates", {std::move(steps), std::move(flow), std::move(norm)},
       "Directions settle like 1 / t with normalised steps, like 1 / ln t in the flow (and in plain "
-      "descent), whose norm grows by the norm of the max-margin solution for each unit of ln t.",
-      340)};
+      "descent), whose norm grows by the norm of the max-margin solution for each unit of ln t.")};
 }
 
 Finding run(const Effort& effort) {

@@ -122,7 +122,7 @@ PageFigure draw(const Table& table) {
   for (const std::vector<double>& row : table.rows)
     for (std::size_t k = 0; k < 3; ++k) add_point(panel.series[k], row[0], row[2 + k]);
   return figure_of("feasibility", {std::move(panel)},
-                   "Share of random choices that some p separates, shape by shape.", 360);
+                   "Share of random choices that some p separates, shape by shape.");
 }
 
 Finding run(const Effort& effort) {

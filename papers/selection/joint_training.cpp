@@ -102,10 +102,9 @@ std::vector<PageFigure> draw(const SelectRecord& tight, const SelectRecord& rela
                 "Paths of p and v, 200 normalised steps of 0.1 from (0, −1) and (−1, 0), with "
                 "the directions that theory gives them (dashed).",
                 480);
-  return {
-      std::move(planes),
-      figure_of("probabilities", {std::move(weights)},
-                "Softmax weight of the selected tokens and probability of the right label.", 330)};
+  return {std::move(planes),
+          figure_of("probabilities", {std::move(weights)},
+                    "Softmax weight of the selected tokens and probability of the right label.")};
 }
 
 void compare(const Case& c, const SelectRecord& r, const SelectRecord& published,

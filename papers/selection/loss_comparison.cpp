@@ -71,8 +71,7 @@ std::vector<PageFigure> draw(const std::vector<Run>& runs) {
   panel.series.push_back(line("max-margin direction", report::kInk, {0, 21}, {0, 0}, true));
   return {figure_of("paths", {std::move(panel)},
                     "Paths of p, 200 normalised steps of 0.1 from 0. The linear loss turns to the "
-                    "input of high score, the others away from it, because it is won already.",
-                    420)};
+                    "input of high score, the others away from it, because it is won already.")};
 }
 
 Finding run(const Effort& effort) {

@@ -124,8 +124,7 @@ Finding run(const Effort& effort) {
         figure_of("leaving", {panel, counter.panel},
                   "Left: p starts far out, almost along a max-margin direction that is not locally "
                   "optimal, and leaves it. Right: for several inputs a local solution may be where "
-                  "the flow from 0 goes.",
-                  380)};
+                  "the flow from 0 goes.")};
   };
   return finding;
 }

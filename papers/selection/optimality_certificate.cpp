@@ -129,8 +129,7 @@ Finding run(const Effort& effort) {
   finding.answer.draw = [=] {
     return std::vector<PageFigure>{figure_of("excess", {panel},
                                              "The loss above that of the best tokens, down to "
-                                             "where no double could hold it: never zero.",
-                                             360)};
+                                             "where no double could hold it: never zero.")};
   };
   return finding;
 }

@@ -65,7 +65,7 @@ std::vector<PageFigure> draw(const Table& table) {
   norms.series = {std::move(w), std::move(p)};
   gap.series = {std::move(off)};
   return {figure_of("equivalence", {std::move(norms), std::move(gap)},
-                    "Both trainings step by step, and their difference: rounding.", 340)};
+                    "Both trainings step by step, and their difference: rounding.")};
 }
 
 Finding run(const Effort& effort) {

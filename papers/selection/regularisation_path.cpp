@@ -107,8 +107,7 @@ std::vector<PageFigure> draw(const Table& table, const Table& far) {
   panel.series.push_back(line("1 / R", report::kInk, {1, 300}, {1, 1.0 / 300}, true));
   return {figure_of("path", {std::move(panel)},
                     "Angle between the best p of norm at most R and the direction it must tend to. "
-                    "The local path stays at the edge of its cone until R is about 10.",
-                    420)};
+                    "The local path stays at the edge of its cone until R is about 10.")};
 }
 
 Finding run(const Effort& effort) {
