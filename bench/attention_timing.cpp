@@ -9,6 +9,7 @@
 // thread, in doubles, in the same minutes. With avx2 no wider vectors are used. Processor time on
 // one thread, wall time on more.
 #include <fmt/format.h>
+#include <hwy/targets.h>
 
 #include <algorithm>
 #include <cmath>
@@ -22,40 +23,17 @@
 #include "attractor/attention/attention.hpp"
 #include "attractor/base/error.hpp"
 #include "attractor/base/threads.hpp"
+#include "bench/multiply_add.hpp"
 #include "bench/timing.hpp"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "bench/attention_timing.cpp"
-#include "hwy/foreach_target.h"
-// After foreach_target.
-#include "bench/multiply_add-inl.hpp"
-#include "hwy/highway.h"
-
-HWY_BEFORE_NAMESPACE();
 namespace attractor {
-namespace HWY_NAMESPACE {
-
-double multiply_add_f64(std::size_t rounds, double& sum) {
-  return multiply_add<double>(rounds, sum);
-}
-
-}  // namespace HWY_NAMESPACE
-}  // namespace attractor
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-
-namespace attractor {
-
-HWY_EXPORT(multiply_add_f64);
-
 namespace {
 
 double fma_gflops() {
   double best = 0, sum = 0;
   for (int k = 0; k < 100; ++k) {
     const double begin = seconds();
-    const double flops = HWY_DYNAMIC_DISPATCH(multiply_add_f64)(20000, sum);
+    const double flops = multiply_add_f64(20000, sum);
     best = std::max(best, 1e-9 * flops / (seconds() - begin));
   }
   return sum > 0 ? best : 0;
@@ -141,4 +119,3 @@ int main(int count, char** argument) {
     return 1;
   }
 }
-#endif  // HWY_ONCE

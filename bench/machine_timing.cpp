@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "attractor/base/threads.hpp"
+#include "bench/multiply_add.hpp"
 #include "bench/timing.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -23,7 +24,6 @@
 #include "hwy/foreach_target.h"
 // After foreach_target.
 #include "attractor/kernels/exp-inl.hpp"
-#include "bench/multiply_add-inl.hpp"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -31,13 +31,6 @@ namespace attractor {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-double multiply_add_f64(std::size_t rounds, double& sum) {
-  return multiply_add<double>(rounds, sum);
-}
-double multiply_add_f32(std::size_t rounds, double& sum) {
-  return multiply_add<float>(rounds, sum);
-}
 
 void exponentials(const double* x, std::size_t count, double* out) {
   const hn::ScalableTag<double> d;
@@ -52,8 +45,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace attractor {
 
-HWY_EXPORT(multiply_add_f64);
-HWY_EXPORT(multiply_add_f32);
 HWY_EXPORT(exponentials);
 
 namespace {
@@ -110,9 +101,7 @@ double read_gigabytes_a_second(std::size_t thread_count, double& sum) {
 void run() {
   double sum = 0;  // where all results go, so that no compiler leaves the work out
   set_threads(1);
-  HWY_DYNAMIC_DISPATCH(multiply_add_f64)(1, sum);  // chooses the target; only then take pointers
-  const double f64 = gflops(HWY_DYNAMIC_DISPATCH(multiply_add_f64), sum);
-  const double f32 = gflops(HWY_DYNAMIC_DISPATCH(multiply_add_f32), sum);
+  const double f64 = gflops(multiply_add_f64, sum), f32 = gflops(multiply_add_f32, sum);
   const double own = exp_ns(HWY_DYNAMIC_DISPATCH(exponentials), sum);
   const auto libm = [](const double* x, std::size_t count, double* out) {
     for (std::size_t i = 0; i < count; ++i) out[i] = std::exp(x[i]);

@@ -26,32 +26,10 @@
 #include "attractor/models/pass.hpp"
 #include "attractor/models/readings/text_reading.hpp"
 #include "attractor/models/trained_attention.hpp"
+#include "bench/multiply_add.hpp"
 #include "bench/timing.hpp"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "bench/model_timing.cpp"
-#include "hwy/foreach_target.h"
-// After foreach_target.
-#include "bench/multiply_add-inl.hpp"
-#include "hwy/highway.h"
-
-HWY_BEFORE_NAMESPACE();
 namespace attractor {
-namespace HWY_NAMESPACE {
-
-double multiply_add_f32(std::size_t rounds, double& sum) {
-  return multiply_add<float>(rounds, sum);
-}
-
-}  // namespace HWY_NAMESPACE
-}  // namespace attractor
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace attractor {
-
-HWY_EXPORT(multiply_add_f32);
-
 namespace {
 
 using namespace models;
@@ -151,8 +129,7 @@ void run(const std::vector<std::string>& arguments) {
   set_threads(std::stoul(arguments[0]));
   const std::size_t repetitions = std::stoul(arguments[1]);
   double sum = 0, flops = 0;
-  const double chains =
-      best_of(repetitions, [&] { flops = HWY_DYNAMIC_DISPATCH(multiply_add_f32)(2'000'000, sum); });
+  const double chains = best_of(repetitions, [&] { flops = multiply_add_f32(2'000'000, sum); });
   const Model model = random_model();
   Encoded text;
   for (std::uint32_t k = 0; k < kTokens; ++k) {
@@ -201,4 +178,3 @@ void run(const std::vector<std::string>& arguments) {
 int main(int count, char** values) {
   return attractor::timing_program("model_timing", count, values, attractor::run);
 }
-#endif  // HWY_ONCE

@@ -2,40 +2,37 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
-#include "attractor/base/scratch.hpp"
 #include "attractor/base/threads.hpp"
 #include "attractor/space/space.hpp"
+#include "attractor/tokens/halves.hpp"
 
 namespace attractor {
 namespace {
 
-constexpr std::size_t kLeafTokens = 16, kAxisSample = 32, kFewestOnALine = 32;
+constexpr std::size_t kFewestOnALine = 32;
 constexpr std::size_t kSharedLevels = 6;                 // of the tree, shared out to threads
 constexpr double kSurely = 1e-3, kLineRounding = 1e-15;  // far more than squares round
 
-struct BoxNode {
-  std::uint32_t begin, end;           // tokens in the order of the tree
-  std::uint32_t left = 0, right = 0;  // 0: a leaf
-  bool one = false;                   // all tokens are known to be of one component
-  bool joined = false;                // its pairs have been looked at
-  std::uint32_t size() const { return end - begin; }
-  bool leaf() const { return left == 0; }
+struct BoxNode : Half {
+  bool one = false;     // all tokens are known to be of one component
+  bool joined = false;  // its pairs have been looked at
 };
 
 class LinkedBoxes {
  public:
   LinkedBoxes(std::span<const double> tokens, std::size_t dim, double radius)
-      : dim_(dim), radius_(radius), limit_(radius * radius), order_(tokens.size() / dim) {
-    std::iota(order_.begin(), order_.end(), 0U);
-    parent_ = order_;
-    if (order_.empty()) return;
-    divide(tokens, 0, static_cast<std::uint32_t>(order_.size()), 0);
-    points_ = Scratch<double>(tokens.size());
-    for (std::size_t k = 0; k < order_.size(); ++k)
-      std::copy_n(&tokens[order_[k] * dim_], dim_, &points_[k * dim_]);
+      : dim_(dim), radius_(radius), limit_(radius * radius), tree_(tokens, dim) {
+    parent_.resize(order().size());
+    std::iota(parent_.begin(), parent_.end(), 0U);
+    for (const Half& half : tree_.nodes()) {
+      if (half.level < kSharedLevels) {
+        levels_.resize(std::max<std::size_t>(levels_.size(), half.level + 1));
+        levels_[half.level].push_back(static_cast<std::uint32_t>(nodes_.size()));
+      }
+      nodes_.push_back({half});
+    }
     boxes_.resize(2 * dim_ * nodes_.size());
     for (std::size_t k = nodes_.size(); k-- > 0;) enclose(k);  // children come after their parents
   }
@@ -45,55 +42,16 @@ class LinkedBoxes {
       parallel_for(levels_[level].size(), 1, [&](std::size_t begin, std::size_t end) {
         for (std::size_t k = begin; k < end; ++k) join_within(levels_[level][k]);
       });
-    std::vector<std::uint32_t> first(order_.size());
-    for (std::uint32_t k = 0; k < order_.size(); ++k) first[order_[k]] = root(order_[k]);
+    std::vector<std::uint32_t> first(order().size());
+    for (std::uint32_t k = 0; k < order().size(); ++k) first[order()[k]] = root(order()[k]);
     return first;
   }
 
  private:
-  std::span<const double> point(std::uint32_t k) const { return {points_.get() + k * dim_, dim_}; }
+  const std::vector<std::uint32_t>& order() const { return tree_.order(); }
+  std::span<const double> point(std::uint32_t k) const { return tree_.point(k); }
   const double* low(std::uint32_t node) const { return &boxes_[2 * node * dim_]; }
   const double* high(std::uint32_t node) const { return low(node) + dim_; }
-
-  std::size_t widest_axis(std::span<const double> tokens, std::uint32_t begin,
-                          std::uint32_t end) const {
-    const std::size_t count = std::min<std::size_t>(kAxisSample, end - begin);
-    std::size_t widest = 0;
-    double width = -1;
-    for (std::size_t a = 0; a < dim_; ++a) {
-      double least = tokens[order_[begin] * dim_ + a], most = least;
-      for (std::size_t k = 1; k < count; ++k) {
-        const double x = tokens[order_[begin + k * (end - begin) / count] * dim_ + a];
-        least = std::min(least, x);
-        most = std::max(most, x);
-      }
-      if (most - least > width) width = most - least, widest = a;
-    }
-    return widest;
-  }
-
-  std::uint32_t divide(std::span<const double> tokens, std::uint32_t begin, std::uint32_t end,
-                       std::size_t level) {
-    const auto node = static_cast<std::uint32_t>(nodes_.size());
-    nodes_.push_back({begin, end});
-    if (level < kSharedLevels) {
-      if (levels_.size() == level) levels_.emplace_back();
-      levels_[level].push_back(node);
-    }
-    if (end - begin <= kLeafTokens) return node;
-    const std::size_t axis = widest_axis(tokens, begin, end);
-    keys_.resize(end - begin);
-    for (std::uint32_t k = begin; k < end; ++k)
-      keys_[k - begin] = {tokens[order_[k] * dim_ + axis], order_[k]};
-    const std::uint32_t half = (end - begin) / 2;
-    std::nth_element(keys_.begin(), keys_.begin() + half, keys_.end());
-    for (std::uint32_t k = begin; k < end; ++k) order_[k] = keys_[k - begin].second;
-    const std::uint32_t left = divide(tokens, begin, begin + half, level + 1);
-    const std::uint32_t right = divide(tokens, begin + half, end, level + 1);
-    nodes_[node].left = left;
-    nodes_[node].right = right;
-    return node;
-  }
 
   // The box of a node, of its tokens or its children. A narrow one holds one component.
   void enclose(std::size_t k) {
@@ -115,22 +73,15 @@ class LinkedBoxes {
     const auto self = static_cast<std::uint32_t>(k);
     node.one = surely_within(span(self, self));
     for (std::uint32_t i = node.begin; node.one && i < node.end; ++i)
-      unite(order_[node.begin], order_[i]);
+      unite(order()[node.begin], order()[i]);
   }
 
   bool surely_within(double squared) const { return squared <= limit_ * (1 - kSurely); }
   bool surely_beyond(double squared) const { return squared > limit_ * (1 + kSurely); }
 
-  // Sums of squares over coordinates, in several chains: bounds need no order of sums.
   template <class Term>
   double squares(const Term& term) const {
-    constexpr std::size_t kChains = 8;
-    double sum[kChains] = {};
-    std::size_t a = 0;
-    for (; a + kChains <= dim_; a += kChains)
-      for (std::size_t c = 0; c < kChains; ++c) sum[c] += term(a + c) * term(a + c);
-    for (; a < dim_; ++a) sum[0] += term(a) * term(a);
-    return std::accumulate(sum, sum + kChains, 0.0);
+    return sum_of_squares(dim_, term);
   }
   double gap(std::uint32_t p, std::uint32_t q) const {
     const double *lp = low(p), *hp = high(p), *lq = low(q), *hq = high(q);
@@ -191,7 +142,7 @@ class LinkedBoxes {
     parent_[std::max(a, b)] = std::min(a, b);
   }
   bool same(std::uint32_t p, std::uint32_t q) {  // of two nodes that are one each
-    return root(order_[nodes_[p].begin]) == root(order_[nodes_[q].begin]);
+    return root(order()[nodes_[p].begin]) == root(order()[nodes_[q].begin]);
   }
 
   // Later links may have made it one.
@@ -200,7 +151,7 @@ class LinkedBoxes {
     node.one = node.leaf() || (nodes_[node.left].one && nodes_[node.right].one);
     if (node.leaf())
       for (std::uint32_t i = node.begin; i < node.end && node.one; ++i)
-        node.one = root(order_[i]) == root(order_[node.begin]);
+        node.one = root(order()[i]) == root(order()[node.begin]);
     else if (node.one)
       node.one = same(node.left, node.right);
   }
@@ -212,7 +163,7 @@ class LinkedBoxes {
     if (node.leaf()) {
       for (std::uint32_t i = node.begin; i < node.end; ++i)
         for (std::uint32_t j = node.begin; j < i; ++j)
-          if (near(i, j)) unite(order_[i], order_[j]);
+          if (near(i, j)) unite(order()[i], order()[j]);
     } else {
       join_within(node.left);
       join_within(node.right);
@@ -235,7 +186,7 @@ class LinkedBoxes {
       if (!a.leaf()) join(a.right, q);
       return look_again(a);
     }
-    if (surely_within(span(p, q))) return unite(order_[a.begin], order_[b.begin]);
+    if (surely_within(span(p, q))) return unite(order()[a.begin], order()[b.begin]);
     if (std::min(a.size(), b.size()) >= kFewestOnALine && apart_on_a_line(p, q)) return;
     if (a.leaf() && b.leaf()) return join_leaves(a, b);
     if (b.leaf() || (!a.leaf() && a.size() >= b.size())) {
@@ -251,16 +202,16 @@ class LinkedBoxes {
   void join_leaves(const BoxNode& a, const BoxNode& b) {
     for (std::uint32_t i = a.begin; i < a.end; ++i)
       for (std::uint32_t j = b.begin; j < b.end; ++j)
-        if (near(i, j)) return unite(order_[i], order_[j]);
+        if (near(i, j)) return unite(order()[i], order()[j]);
   }
 
   void join_token(std::uint32_t i, std::uint32_t q) {
     BoxNode& node = nodes_[q];
-    if (node.one && root(order_[i]) == root(order_[node.begin])) return;
+    if (node.one && root(order()[i]) == root(order()[node.begin])) return;
     if (surely_beyond(gap_of(i, q))) return;
     for (std::uint32_t j = node.begin; node.leaf() && j < node.end; ++j) {
       if (!near(i, j)) continue;
-      unite(order_[i], order_[j]);
+      unite(order()[i], order()[j]);
       if (node.one) return;
     }
     if (!node.leaf()) {
@@ -272,19 +223,18 @@ class LinkedBoxes {
 
   std::size_t dim_;
   double radius_, limit_;
-  std::vector<std::uint32_t> order_, parent_;
-  Scratch<double> points_;     // in the order of the tree
+  Halves tree_;
+  std::vector<std::uint32_t> parent_;
   std::vector<double> boxes_;  // least and most of each node
   std::vector<BoxNode> nodes_;
   std::vector<std::vector<std::uint32_t>> levels_;  // nodes of the first few
-  std::vector<std::pair<double, std::uint32_t>> keys_;
 };
 
 }  // namespace
 
 std::vector<std::uint32_t> first_linked(std::span<const double> tokens, std::size_t dim,
                                         double radius) {
-  return LinkedBoxes(tokens, dim, radius).run();
+  return tokens.empty() ? std::vector<std::uint32_t>() : LinkedBoxes(tokens, dim, radius).run();
 }
 
 }  // namespace attractor

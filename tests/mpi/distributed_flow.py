@@ -99,7 +99,7 @@ class Interrupted(ranked.RanksTest):
         return err
 
     def test_a_run_is_resumed_with_the_same_bytes(self):
-        arguments = (*self.start_file(1500, 8), "--beta", 4, "--time", 60, "--tolerance", 1e-10, *OFF)
+        arguments = (*self.start_file(3000, 8), "--beta", 4, "--time", 60, "--tolerance", 1e-11, *OFF)  # seconds, also on a fast machine
         undisturbed = self.ends(2, "undisturbed", *arguments)
         out = self.directory / "run"
         self.assertIn(f"--resume {out}", self.stop(signal.SIGINT, out, 2, *arguments, "--out", out))

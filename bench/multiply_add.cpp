@@ -1,13 +1,9 @@
-// Fused multiply-adds and nothing else, once for each kind of processor: the peak of one thread.
-#if defined(ATTRACTOR_BENCH_MULTIPLY_ADD) == defined(HWY_TARGET_TOGGLE)
-#ifdef ATTRACTOR_BENCH_MULTIPLY_ADD
-#undef ATTRACTOR_BENCH_MULTIPLY_ADD
-#else
-#define ATTRACTOR_BENCH_MULTIPLY_ADD
-#endif
+#include "bench/multiply_add.hpp"
 
-#include <cstddef>
-
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "bench/multiply_add.cpp"
+#include "hwy/foreach_target.h"
+// After foreach_target.
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -16,8 +12,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Twelve independent chains of multiply-adds, `rounds` long; the flops done. They start apart: a
-// compiler computes equal ones once.
+// The chains start apart: a compiler computes equal ones once.
 template <class T>
 double multiply_add(std::size_t rounds, double& sum) {
   const hn::ScalableTag<T> d;
@@ -38,8 +33,25 @@ double multiply_add(std::size_t rounds, double& sum) {
   return 24.0 * static_cast<double>(rounds * hn::Lanes(d));
 }
 
+double in_doubles(std::size_t rounds, double& sum) { return multiply_add<double>(rounds, sum); }
+double in_floats(std::size_t rounds, double& sum) { return multiply_add<float>(rounds, sum); }
+
 }  // namespace HWY_NAMESPACE
 }  // namespace attractor
 HWY_AFTER_NAMESPACE();
 
-#endif  // once for each target
+#if HWY_ONCE
+namespace attractor {
+
+HWY_EXPORT(in_doubles);
+HWY_EXPORT(in_floats);
+
+double multiply_add_f64(std::size_t rounds, double& sum) {
+  return HWY_DYNAMIC_DISPATCH(in_doubles)(rounds, sum);
+}
+double multiply_add_f32(std::size_t rounds, double& sum) {
+  return HWY_DYNAMIC_DISPATCH(in_floats)(rounds, sum);
+}
+
+}  // namespace attractor
+#endif
