@@ -338,6 +338,9 @@ def program(setting):
     rows.append(row("program", "attractor select, 512x128x128, a hundred steps", "s", training_program(attractor)))
     rows += default_outputs(attractor, setting.quick)
     if not setting.quick:
+        clumps = "--init clusters --centres 50 --spread 1e-4 --tokens 100000 --dim 64 --beta 16 --time 30 --engine clumps --accuracy 1e-8"
+        rows.append(row("program", "100,000 tokens in fifty clumps, d = 64, engine clumps, until they are fifty", "s",
+                        wall([attractor, "flow", *clumps.split(), "--outputs", 1, "--snapshots", 2], 1), most=120))
         rows.append(row("program", "attractor reproduce all --quick", "s", wall([attractor, "reproduce", "all", "--quick"], 1),
                         most=600))
     long = [(2, 10, 50, 60), (3, 30, 20, 600)] if not setting.quick else []
