@@ -48,14 +48,14 @@ void AttentionFlow::output(std::span<const double> state, double log_unit, bool 
                            std::span<double> out) const {
   assert(state.size() == groups_.count() * attention_.dim);
   clump_error_ = 0;
-  const bool began_by_clumps = by_clumps_;
-  by_clumps_ = log_unit - log_unit_ <= kMostClumpLift && sum_clumps(state, out);
-  refused_ = trial_ && began_by_clumps && !by_clumps_ && partition_.count() > 0;
-  if (refused_) {
-    by_clumps_ = true;  // far from where the step began: rows of all pairs for a step too long
+  const bool clumped = partition_.count() > 0 && log_unit - log_unit_ <= kMostClumpLift;
+  by_clumps_ = clumped && sum_clumps(state, out);
+  refused_ = trial_ && clumped && !by_clumps_;
+  if (refused_) {  // far from where the step began: rows of all pairs for a step that is too long
     std::fill(out.begin(), out.end(), kNan);
     return;
   }
+  if (!trial_ && std::exchange(untried_, false) && !by_clumps_) partition_ = {};
   if (!by_clumps_)
     attend(attention_, state, groups_.masses(),
            {.pull_place = out, .lift = log_unit - log_unit_, .precision = precision_}, sums_);
@@ -87,12 +87,17 @@ bool AttentionFlow::regroup(std::span<const double> state) {
   ClumpPartition found;
   if (groups_.count() >= kFewestClumped)
     found = find_clumps({attention_.dim, attention_.beta, clump_accuracy_}, state);
-  if (found == partition_) return false;
+  if (found == partition_ && !for_trial_only_) return false;
   partition_ = std::move(found);
+  for_trial_only_ = false;
+  untried_ = true;
   return true;
 }
 
-void AttentionFlow::enter(const flow::Time& /*now*/, std::vector<double>& state) { regroup(state); }
+void AttentionFlow::enter(const flow::Time& /*now*/, std::vector<double>& state) {
+  regroup(state);
+  untried_ = true;
+}
 
 double AttentionFlow::fitting_log_unit(std::span<const double> state, double present) const {
   const std::size_t dim = attention_.dim, n = groups_.count();
@@ -115,8 +120,7 @@ double AttentionFlow::fitting_log_unit(std::span<const double> state, double pre
 
 bool AttentionFlow::simplify(const flow::Time& now, std::vector<double>& state) {
   const bool coalesced = coalesce(now, state);
-  // The next step begins as that of a run resumed here does.
-  return regroup(state) || coalesced || std::exchange(for_trial_only_, false);
+  return regroup(state) || coalesced;
 }
 
 bool AttentionFlow::coalesce(const flow::Time& now, std::vector<double>& state) {
@@ -139,6 +143,7 @@ void AttentionFlow::advance(const flow::Stretch& stretch) {
     clump_history_.error = std::max(clump_history_.error, clump_error_);
   }
   if (!groups_.has_offsets()) return;
+  const bool for_trial_only = for_trial_only_;  // of the step, not of its shadow
   carry_offsets(attention_, stretch, 1, groups_);
   growing_.assign(groups_.count(), false);
   const auto largest = [](const LogVectors& v) {
@@ -150,6 +155,7 @@ void AttentionFlow::advance(const flow::Stretch& stretch) {
     offsets.start = offsets.now;
   }
   carry_shift(*this, attention_, stretch, shadow_);
+  for_trial_only_ = for_trial_only;
 }
 
 // Long before linear growth could leave the radius in one step.

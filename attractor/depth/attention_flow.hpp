@@ -88,12 +88,14 @@ class AttentionFlow final : public TokenFlow {
   double log_unit_, radius_;
   Precision precision_ = Precision::f64;
   double clump_accuracy_ = 0;            // 0: no clumps
-  ClumpPartition partition_;             // of the present state
+  mutable ClumpPartition partition_;     // of the present state
+  mutable bool untried_ = false;         // by no drift of that state: clumps of no use go with it
   mutable double clump_error_ = 0;       // of the last drift
   mutable bool by_clumps_ = false;       // the last drift was summed
   mutable bool trial_ = false;           // a shorter step may be taken instead
   mutable bool refused_ = false;         // the last trial
-  mutable bool for_trial_only_ = false;  // the last trial's sums were worth while in a trial only
+  mutable bool for_trial_only_ = false;  // its sums would be worth while in a trial only: what a
+                                         // run resumed there sums by rows
   ClumpHistory clump_history_;
   std::vector<bool> growing_;  // in the last step, the offsets below each token
   flow::Stepper shadow_{flow::dormand_prince()};
